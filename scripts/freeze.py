@@ -657,7 +657,7 @@ def _other_calls() -> dict[str, Callable[[], Any]]:
         calls[f"consistency_test, {metric}"] = call
     for options in ({}, {"error": 0.05}, {"tolerance": 0.05}, {"error": 0.02, "target": 0.9}):
         calls[f"power, {options}"] = partial(cb.power, scores, resamples=RESAMPLES, **options)
-    for method in ("joint", "score", "smooth"):
+    for method in ("joint", "scan", "trend"):
         call = partial(cb.conditional_test, *of_samples, covariates=x, method=method, resamples=RESAMPLES)
         calls[f"conditional_test, {method}"] = call
     calls["conditional_map"] = partial(cb.conditional_map, *of_samples, covariates=x, resamples=RESAMPLES)

@@ -16,7 +16,7 @@ MASKED = np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False])
 
 
 SAMPLES = cal.Samples(DRAWS)
-RANKED = {"covariates": Y, "resamples": 19}
+RANKED = {"covariates": Y[::-1], "resamples": 19}
 NOT_NAMES = (0, {"a", "b"}, {"a": 1, "b": 2}, [None, "a"], [float("nan"), "a"], [b"a", b"b"])
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant import Normal, Samples
+from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets
 
 Rng = np.random.Generator
 FloatArray = np.ndarray[Any, Any]
@@ -88,26 +88,99 @@ def _weights(draw: Draw) -> Draw:
     return lambda rng, n: _with(draw, weights=rng.lognormal(sigma=0.8, size=n), **UNIFORM)(rng, n)
 
 
-UNIFORM = {"null": "uniform"}
-TREES = {"method": "trees", **UNIFORM}
+UNIFORM = {"null": "calibrated"}
+
+# Other kinds of prediction, right or wrong in a place.
+
+HALF, QUARTER, CORNER = "half", "quarter", "corner"
+
+
+def _inside(name: str, x: FloatArray) -> Place:
+    if name == CORNER:
+        return Place((x[:, 0] > 0.76) & (x[:, 1] > 0.76), ("x0", "x1"))
+    return Place(x[:, 0] > (0.0 if name == HALF else 0.6745), ("x0",))
+
+
+def _events(low: float, high: float, where: str = "", size: float = 0.0, q: int = 4) -> Draw:
+    """Events whose chance is off by `size` in a place; by -`size` elsewhere, if that is a half."""
+
+    def draw(rng: Rng, n: int) -> Drawn:
+        x, p = rng.normal(size=(n, q)), rng.uniform(low, high, n)
+        place = _inside(where, x)
+        off = np.where(place.rows, size, -size if where == HALF else 0.0)
+        y = (rng.random(n) < np.clip(p + off, 0, 1)).astype(int)
+        return Drawn(y, p, {"covariates": x}, (place,) if where else ())
+
+    return draw
+
+
+def _of_kind(kind: str, where: str = "", size: float = 0.0) -> Draw:
+    """Predictions of a standard normal outcome whose spread, of quantiles its place, is off by `size` in a place."""
+
+    def draw(rng: Rng, n: int) -> Drawn:
+        x, z, one = rng.normal(size=(n, 5)), rng.normal(size=n), np.ones(n)
+        place = _inside(where or QUARTER, x)
+        inside = place.rows if where else np.zeros(n, bool)
+        wide = z * np.where(inside, 1 + size, 1.0)
+        y, prediction = {
+            "intervals": lambda: (wide, Intervals(-1.96 * one, 1.96 * one, level=0.95)),
+            "two levels": lambda: (
+                wide,
+                Intervals(one[:, None] * [-0.6745, -1.96], one[:, None] * [0.6745, 1.96], [0.5, 0.95]),
+            ),
+            "quantiles": lambda: (z + size * inside, Quantiles(one[:, None] * [-1.2816, 0, 1.2816], [0.1, 0.5, 0.9])),
+            "PIT": lambda: (None, CdfValues(_normal_cdf(wide))),
+            "normal": lambda: (wide, Normal(0 * one, 1.0)),
+            "classes": lambda: _classes(rng, n, inside),
+            "sets": lambda: _sets(rng, n, np.where(inside, 0.9 - size, 0.9)),
+        }[kind]()
+        return Drawn(y, prediction, {"covariates": x}, (place,) if where else ())
+
+    return draw
+
+
+def _normal_cdf(z: FloatArray) -> FloatArray:
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(z))
+
+
+def _classes(rng: Rng, n: int, inside: FloatArray) -> tuple[Any, Any]:
+    """Four classes; inside, the last is taken for the third."""
+    P = rng.dirichlet(2 * np.ones(4), n)
+    y = (P.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    return np.where(inside & (y == 3), 2, y), P
+
+
+def _sets(rng: Rng, n: int, coverage: FloatArray) -> tuple[Any, Any]:
+    """Sets of two or three of four classes, whose coverage does not depend on their size."""
+    place = rng.random((n, 4)).argsort(axis=1)
+    size = rng.integers(2, 4, n)
+    covered = rng.random(n) < coverage
+    pick = np.where(covered, rng.integers(0, size), rng.integers(size, 4))
+    y = (place == pick[:, None]).argmax(axis=1)
+    return y, Sets(place < size[:, None], level=0.9)
+
+
+KINDS = ("intervals", "two levels", "quantiles", "PIT", "classes", "sets")
 
 LEVELS: dict[str, tuple[Draw, dict[int, int]]] = {
-    "calibrated, q = 3": (_plain(3), {800: 500, 100: 400}),
-    "all x .7, q = 3": (_plain(3, spread=1 / 0.7), {800: 400}),
-    "all + .4 sd, q = 3": (_plain(3, bias=0.4), {800: 400}),
-    "q = 10": (_plain(10), {300: 400}),
-    "D = 5, q = 3": (_plain(3, D=5), {200: 400}),
-    "numbers and categories, M = 9": (_mixed, {100: 400, 400: 400}),
-    "40 categories and 2 numbers": (_many_categories, {400: 500}),
-    "uniform null, q = 3": (_with(_plain(3), **UNIFORM), {300: 400}),
-    "uniform null, D = 5, q = 3": (_with(_plain(3, D=5), **UNIFORM), {300: 400}),
-    "uniform null, categories, M = 9": (_with(_mixed, **UNIFORM), {400: 500}),
-    "uniform null, weights by x": (_weighted, {300: 500}),
-    "uniform null, weights, categories": (_weights(_mixed), {400: 2000}),
-    "trees, q = 3": (_with(_plain(3), **TREES), {200: 500, 800: 2000}),
-    "trees, categories, M = 9": (_with(_mixed, **TREES), {400: 2000}),
-    "trees, D = 3, q = 3": (_with(_plain(3, D=3), **TREES), {300: 300}),
-    "trees, weights": (_weights(_with(_plain(3), **TREES)), {300: 2000}),
+    "events, q = 4": (_events(0.2, 0.8), {800: 300}),
+    "events of 1 %, q = 4": (_events(0.005, 0.015), {2000: 200}),
+    "events, null alike": (_with(_events(0.2, 0.8), null="alike"), {800: 200}),
+    **{f"{kind}, q = 5": (_of_kind(kind), {500: 200}) for kind in KINDS},
+    "calibrated, q = 3": (_plain(3), {800: 200, 100: 200}),
+    "all x .7, q = 3": (_plain(3, spread=1 / 0.7), {800: 200}),
+    "all + .4 sd, q = 3": (_plain(3, bias=0.4), {800: 200}),
+    "q = 10": (_plain(10), {300: 200}),
+    "D = 5, q = 3": (_plain(3, D=5), {200: 200}),
+    "numbers and categories, M = 9": (_mixed, {100: 200, 400: 200}),
+    "40 categories and 2 numbers": (_many_categories, {400: 200}),
+    "calibrated null, q = 3": (_with(_plain(3), **UNIFORM), {300: 200}),
+    "calibrated null, D = 5, q = 3": (_with(_plain(3, D=5), **UNIFORM), {300: 200}),
+    "calibrated null, categories, M = 9": (_with(_mixed, **UNIFORM), {400: 200}),
+    "calibrated null, weights by x": (_weighted, {300: 200}),
+    "calibrated null, weights, categories": (_weights(_mixed), {400: 200}),
 }
 """Designs, and numbers of data sets by numbers of rows."""
 
@@ -162,6 +235,13 @@ def _category_and_number(rng: Rng, n: int) -> Drawn:
 
 
 POWERS: dict[str, tuple[Draw, dict[int, int], bool]] = {
+    "events +- .12 by x1": (_events(0.2, 0.8, HALF, 0.12, 5), {1000: 60}, True),
+    "events + .2 in a 5 % corner": (_events(0.2, 0.8, CORNER, 0.2, 5), {4000: 30}, False),
+    "95 % intervals, spread doubled in a quarter": (_of_kind("intervals", QUARTER, 1.0), {800: 60}, True),
+    "PIT, spread 1.5 in a quarter": (_of_kind("PIT", QUARTER, 0.5), {400: 60}, False),
+    "quantiles, + .4 sd in a quarter": (_of_kind("quantiles", QUARTER, 0.4), {400: 60}, False),
+    "4 classes, one taken for another in a quarter": (_of_kind("classes", QUARTER, 1.0), {1500: 40}, True),
+    "sets, coverage .75 for .9 in a quarter": (_of_kind("sets", QUARTER, 0.15), {800: 60}, True),
     **{f"bias +-.5 sd by |x2|, q = {q}": (_by("|x2|", q), {800: 60 if q < 20 else 40}, True) for q in (2, 10, 20)},
     "bias +-.3 sd by |x2|, q = 3": (_by("|x2| .3", 3), {800: 60}, False),
     "bias +-.3 sd by |x2|, weights": (_weights(_by("|x2| .3", 3)), {800: 60}, False),
@@ -172,17 +252,6 @@ POWERS: dict[str, tuple[Draw, dict[int, int], bool]] = {
     "+ .5 sd in one of 5 categories": (_category, {800: 100}, False),
     "+ .5 sd in one of 5 categories, weights": (_weights(_category), {800: 100}, False),
     "+ 1 sd in one category above an age": (_category_and_number, {800: 100}, False),
-    **{
-        f"{name}, trees": (_with(draw, **TREES), {800: 100}, False)
-        for name, draw in {
-            "bias +-.5 sd by |x2|, q = 10": _by("|x2|", 10),
-            "bias +-.3 sd by |x2|, q = 3": _by("|x2| .3", 3),
-            "spread x .8, x 1.25 by x1, q = 3": _by("spread", 3),
-            "bias +-.5 sd by sign of x1 x2, q = 3": _by("x1 x2", 3),
-            "+ 1 sd in the 5 % tail of x1, q = 3": _by("tail 5 %", 3),
-            "+ .5 sd in one of 5 categories": _category,
-        }.items()
-    },
 }
 """Designs, numbers of data sets, and whether a power of 0.9 is asked."""
 

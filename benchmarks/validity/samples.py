@@ -48,7 +48,7 @@ TESTS: dict[str, Callable[..., cb.results.TestResult]] = {
     **{method: partial(cb.ranking.rank_edf_test, method=method) for method in ("ks", "cvm", "ad")},
     "piet": cb.ranking.rank_cauchy_test,
     "score": cb.ranking.rank_score_test,
-    "permutation": partial(cb.conditional_test, method="score"),
+    "permutation": partial(cb.conditional_test, method="trend"),
 }
 CAUCHY_METHODS = ("piet",)
 JUDGED_BY = ("band", "smooth")

@@ -16,6 +16,8 @@ from calibrant.auditing.equivalence_test import equivalence_test as equivalence_
 from calibrant.auditing.explain import explain as explain
 from calibrant.auditing.interval import interval as interval
 from calibrant.auditing.interval import per_row as per_row
+from calibrant.conditional.conditional_map import conditional_map as conditional_map
+from calibrant.conditional.conditional_test import conditional_test as conditional_test
 from calibrant.core.catalogue import summarize as summarize
 from calibrant.engines.measure import measure as measure
 from calibrant.files.scan import scan as scan
@@ -50,8 +52,6 @@ from calibrant.probabilities.reliability_curve import reliability_curve as relia
 from calibrant.probabilities.smooth_errors import smce as smce
 from calibrant.probabilities.smooth_errors import smooth_ece as smooth_ece
 from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test as spiegelhalter_test
-from calibrant.ranking.conditional_map import conditional_map as conditional_map
-from calibrant.ranking.conditional_test import conditional_test as conditional_test
 from calibrant.ranking.curves import ecdf_difference as ecdf_difference
 from calibrant.ranking.curves import rank_histogram as rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage as expected_coverage

@@ -1,5 +1,6 @@
 """What `calibrant.summaries` exports; every name is imported when it is first used."""
 
+from calibrant.conditional.kept import KeptCovariates as KeptCovariates
 from calibrant.core.binned import LabelBins as LabelBins
 from calibrant.core.bins import BinTable as BinTable
 from calibrant.core.grid import Grid as Grid

@@ -89,7 +89,7 @@ class TestNumbers:
         decides = {m.name for m in audit.findings.measurements if m.decides}
         joint = {"joint_ranks.mean_distance", "joint_ranks.average", "pair_dependence"}
         assert decides == {"coverage_error", "uniformity_test", *joint, "conditional_test", "tarp_ranks"}
-        smallest = min(values(audit)[name].pvalue for name in decides - {"coverage_error"})
+        smallest = min(values(audit)[name].pvalue for name in decides - {"coverage_error", "conditional_test"})
         assert claimed(audit, "coverage_error")["all rows"].pvalue == smallest
 
     def test_the_table_is_that_of_the_verbs(self):
@@ -112,13 +112,14 @@ class TestNumbers:
         assert cb.audit(Y, climate, resamples=19).verdict.status != "miscalibrated"
         audit = cb.audit(Y, climate, covariates=MEAN, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        on_covariates = [claim for claim in audit.verdict.claims if claim.subject.kind == "covariates"]
-        assert {claim.quantity for claim in on_covariates if claim.level} == {"conditional_test", "tarp_ranks"}
-        assert values(audit)["conditional_test"].pvalue == 3 / 400
+        (region,) = [claim for claim in audit.verdict.claims if claim.subject.kind == "region"]
+        assert (region.kind, region.quantity, region.level) == ("below", "shift", 0.95)
+        assert claimed(audit, "tarp_ranks")["covariates"].level == 0.95
+        assert values(audit)["conditional_test"].pvalue == 2 / 200
         assert values(audit)["tarp_ranks"].pvalue < 1e-4
         right = cb.audit(Y, ensemble(), covariates=MEAN, resamples=19)
         assert right.verdict.status != "miscalibrated"
-        assert not claimed(right, "conditional_test")
+        assert not [claim for claim in right.verdict.claims if claim.subject.kind == "region"]
 
     def test_covariates_are_mentioned_whatever_else_rejects(self):
         rng = np.random.default_rng(0)
@@ -127,9 +128,9 @@ class TestNumbers:
         draws = x[:, None] + np.where(x > 0, 0.7, 1.4)[:, None] * rng.normal(size=(800, 99))
         audit = cb.audit(y, cb.Samples(draws), covariates=x, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert claimed(audit, "conditional_test")["covariates"].pvalue == 3 / 400
-        (region, *_) = [claim for claim in audit.verdict.claims if claim.quantity.startswith("region_")]
-        assert (region.kind, region.quantity, region.level) == ("description", "region_spread", None)
+        (region,) = [claim for claim in audit.verdict.claims if claim.subject.kind == "region"]
+        assert (region.quantity, region.level) == ("spread", 0.95)
+        assert region.low > 1 or region.high < 1
 
     def test_bias_by_a_covariate_has_no_other_name(self):
         """Of b, whose bias changes sign with x0, neither "too narrow" nor a wrong dependence on a is said."""
@@ -140,7 +141,7 @@ class TestNumbers:
         audit = cb.audit(rng.normal(size=(800, 2)) @ noise, cb.Samples(draws), covariates=x, columns=["a", "b"])
         claims = audit.verdict.claims
         assert not [claim for claim in claims if claim.quantity == "spread" or claim.subject.kind == "pair"]
-        assert [claim.subject.name for claim in claims if claim.quantity == "region_shift"]
+        assert [claim.quantity for claim in claims if claim.subject.kind == "region"] == ["shift"]
         columns = audit.findings.sections[0].tables[0].columns
         failures = dict(zip(columns["coordinate"], columns["failure"], strict=True))
         assert failures == {"a": "none", "b": "related to covariates"}
@@ -150,20 +151,21 @@ class TestNumbers:
         x, y = rng.normal(size=(600, 2)), rng.normal(size=(600, 3))
         draws = rng.normal(size=(600, 49, 3)) + 0.8 * (x[:, 0] > 0)[:, None, None] * [1, 1, 0]
         audit = cb.audit(y, cb.Samples(draws), covariates=x, columns=["a", "b", "c"])
-        regions = [claim.subject.name for claim in audit.verdict.claims if claim.quantity == "region_shift"]
-        assert len(regions) == 2
-        assert all(f"predictions of {name} are too high" in region for name, region in zip("ab", regions, strict=True))
+        regions = {
+            claim.subject.name[:8]: claim.kind for claim in audit.verdict.claims if claim.subject.kind == "region"
+        }
+        assert regions == {"a for x0": "above", "b for x0": "above"}
 
     def test_constant_covariates_are_mentioned(self):
         for constant in (np.ones(N), np.array(["a"] * N)):
             caveats = cb.audit(Y, ensemble(), covariates=constant, resamples=19).findings.caveats
-            assert any("not compared with covariates: no covariate varies between rows" in caveat for caveat in caveats)
+            assert any("Covariates are not searched: no covariate varies between rows" in caveat for caveat in caveats)
 
-    def test_a_relation_of_unknown_size_is_within_no_tolerance(self):
-        climate = cb.Samples(CLIMATE)
-        assert cb.audit(Y, climate, tolerance=0.5, resamples=19).verdict.status == "within"
-        related = cb.audit(Y, climate, covariates=MEAN, tolerance=0.5, resamples=19)
-        assert related.verdict.status == "cannot tell"
+    def test_a_region_that_is_off_decides_at_a_tolerance(self):
+        climate, options = cb.Samples(CLIMATE), {"covariates": MEAN, "resamples": 19}
+        assert cb.audit(Y, climate, tolerance=0.3, resamples=19).verdict.status == "within"
+        found = [cb.audit(Y, climate, tolerance=tau, **options).verdict.status for tau in (0.05, 0.3, 0.9)]
+        assert found == ["miscalibrated", "cannot tell", "within"]
 
     def test_groups(self):
         climate = cb.Samples(CLIMATE)
@@ -361,10 +363,9 @@ class TestRefused:
     def test_options(self, y, prediction, options, words, refusal):
         assert words in refusal(cb.audit, y, prediction, **options)
 
-    @pytest.mark.parametrize("name", ["covariates", "log_density_y"])
-    def test_other_predictions(self, name, refusal):
-        message = refusal(cb.audit, Y, cb.Normal(MEAN, 1.0), **{name: MEAN})
-        assert message == f"{name}= is for Samples; leave it out for a distribution such as Normal"
+    def test_other_predictions(self, refusal):
+        message = refusal(cb.audit, Y, cb.Normal(MEAN, 1.0), log_density_y=MEAN)
+        assert message == "log_density_y= is for Samples; leave it out for a distribution such as Normal"
 
 
 @pytest.mark.parametrize("rounded", [False, True])

@@ -60,7 +60,6 @@ def made(folder, require):
         (f"{Y} --draws good --log-density good", "are compared with each other; give both"),
         (f"{Y} --draws good --log-density-y z", "are compared with each other; give both"),
         (f"{Y} --p p --log-density-y z", "--log-density-y is about draws (--draws, --draw-cols); leave it out"),
-        (f"{Y} --p p --covariates z", "--covariates is what draws (--draws, --draw-cols) are tested against; leave"),
         (f"{Y} --draws good --covariates z,z", "column 'z' is named twice by --covariates 'z,z'; name it once"),
         (f"{Y} --draws good --covariates y", "column 'y' is named by --y and by --covariates; name a different"),
         (f"{Y} --draws good --covariates short", "column 'short' of a.parquet must contain numbers, texts or truth"),

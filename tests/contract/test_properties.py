@@ -27,7 +27,6 @@ OF_SETS = ("sets", "one set", "sets without level")
 OF_COUNTS = ("christoffersen_test", "coverage_test", "kupiec_test", "multinomial_coverage_test")
 
 RANK_TESTS = (
-    "conditional_test",
     "rank_cauchy_test",
     "rank_chi2_test",
     "rank_edf_test",
@@ -35,7 +34,8 @@ RANK_TESTS = (
     "rank_smooth_test",
     "uniformity_test",
 )
-RANKED = ("conditional_map", "ecdf_difference", "expected_coverage", "rank_histogram", *RANK_TESTS)
+SEARCHES = ("conditional_map", "conditional_test")
+RANKED = ("ecdf_difference", "expected_coverage", "rank_histogram", *RANK_TESTS)
 # As few redraws as will do. The number of locations is the default, written out so that it can be exempted.
 DEFAULTS = {
     "cme_test": {"locations": 10, "resamples": 19},
@@ -114,7 +114,7 @@ VARIANTS = [
     *each("rank_histogram", {"rng": 0, "bins": 3, "multiplicity": "none"}),
     *each("ecdf_difference", {"rng": 0, "points": 3}),
     *each("expected_coverage", {"rng": 0, "levels": [0.5, 0.9]}),
-    *each("conditional_test", {"rng": 0, "covariates": COVARIATES, "resamples": 19, "method": "score"}),
+    *each("conditional_test", {"rng": 0, "covariates": COVARIATES, "resamples": 19, "method": "trend"}),
     *each("rank_edf_test", *({"rng": 0, "method": m} for m in ("cvm", "ad"))),
     *each("rank_chi2_test", {"rng": 0, "bins": 3}),
     *each("uniformity_test", {"rng": 0, "groups": GROUPS}),
@@ -143,6 +143,7 @@ VARIANTS = [
 REFUSED = {
     ("coverage_gap", "sets without level"): "have no level",
     **{(name, "sets without level"): "do not have" for name in OF_COUNTS},
+    **{(name, "sets without level"): "level of the sets" for name in SEARCHES},
     ("skce", "sets without level"): "without a level",
     ("skce_test", "sets without level"): "without a level",
     **{
@@ -217,8 +218,9 @@ EXEMPT = {
     ("skce_test", "method=block", ORDER): BLOCKS,
     ("skce_test", "method=block", CHUNKS): BLOCKS,
     ("cme_test", "locations=10", CERTAIN): TOO_FEW_ROWS,
+    ("conditional_map", "binary", EDGES): "its cells are those of covariates",
     ("draw_dependence", "always", CERTAIN): "draws that are all equal have no order",
-    **{(verb, "always", CERTAIN): RANDOM_RANKS for verb in (*RANK_TESTS, "rank_exchange_test")},
+    **{(verb, "always", CERTAIN): RANDOM_RANKS for verb in (*RANK_TESTS, "rank_exchange_test", "conditional_test")},
     ("rank_exchange_test", "always", CHUNKS): "chunks that are exchanged with the same random numbers are refused",
     ("skill", "always", CERTAIN): TOO_FEW_ROWS,
     ("skill_test", "always", CERTAIN): TOO_FEW_ROWS,
@@ -236,7 +238,9 @@ for verb in RANKED:
         EXEMPT[verb, kind, ORDER] = EXEMPT[verb, kind, CHUNKS] = BY_CHANCE
 
 
-def takes_equal_weights_only(name, options):
+def takes_equal_weights_only(name, options, data):
+    if name in SEARCHES:
+        return DATA[data].kind == "samples"
     if name in (*OF_COUNTS, "coverage_hsic_test", "rank_exchange_test", *RANKED):
         return name != "rank_smooth_test"
     return options.get("method") in ("hersbach", "clopper-pearson", "bound")
@@ -261,7 +265,11 @@ def subjects():
         for data in names or names_for(name):
             if (name, data) not in REFUSED or names:
                 yield VerbUnderTest(
-                    find(name), data, options, takes_equal_weights_only(name, options), rows_needed(name, options, data)
+                    find(name),
+                    data,
+                    options,
+                    takes_equal_weights_only(name, options, data),
+                    rows_needed(name, options, data),
                 )
 
 

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.counting import legendre
-from calibrant.ranking.covariates import orthonormal, read_covariates, score_found
+from calibrant.ranking.covariates import read_covariates, score_found
 from calibrant.summaries import Ranks
 
 KEEP = np.array([True, False, True])
@@ -40,11 +40,6 @@ def test_projection_and_basis():
     found = score_found(Ranks.of(rank, M, covariates=x))
     np.testing.assert_allclose(found.statistic, T, rtol=1e-10)
     np.testing.assert_allclose(found.pvalue, chi2.sf(T, 4), rtol=1e-10)
-    _, _, x = drawn()
-    Q = orthonormal(np.column_stack([x, 2 * x[:, 0] - x[:, 1]]) * 1e300)
-    assert Q.shape == (60, 2)
-    np.testing.assert_allclose(Q.T @ Q, np.eye(2), atol=1e-10)
-    np.testing.assert_allclose(Q.sum(axis=0), 0, atol=1e-10)
 
 
 @given(st.floats(0.001, 1000), st.floats(-1000, 1000))

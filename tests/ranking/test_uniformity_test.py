@@ -11,10 +11,10 @@ from scipy.stats import chi2
 from tests.references.books import arrays, book
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Samples
+from calibrant.conditional.conditional_test import conditional_test
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking import rank_cauchy_test, rank_edf_test, rank_score_test
-from calibrant.ranking.conditional_test import conditional_test
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.uniformity_test import rank_chi2_test, rank_smooth_test, uniformity_test

@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from calibrant.auditing.job import AuditJob, refuse_options_of_other_kinds
+from calibrant.auditing.job import AuditJob, check_part, refuse_options_of_other_kinds
 from calibrant.core.annotations import Alternative, Labels, Quantities, Quantity, Rng
 from calibrant.core.catalogue import public
 from calibrant.core.findings import Facts
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import kept_mask
+from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
@@ -41,6 +42,7 @@ def audit(
     clusters: ArrayLike | None = None,
     calibration_size: int | None = None,
     covariates: Any = None,
+    part: float | None = None,
     log_density_y: ArrayLike | None = None,
     quantity: Quantities | None = None,
     log_likelihood: Quantity | None = None,
@@ -86,8 +88,12 @@ def audit(
         For intervals and sets of split conformal prediction: the number of calibration scores. Their coverage is then
         tested as one that is guaranteed on average over calibration sets only; see `coverage_test`.
     covariates
-        For `Samples`: what was known of each row, as in `conditional_test`: numbers (n,) or (n, q), texts, or a data
-        frame. Ranks must not depend on them. Also the x of quantities ``f(z, x)``.
+        What was known of each row when the prediction was made, as in `conditional_test`: numbers (n,) or (n, q),
+        texts, or a data frame. Says where predictions are off, and by how much any part of the rows can be off. Without
+        them the verdict is one on averages. Also the x of quantities ``f(z, x)`` of `Samples`.
+    part
+        With `covariates`: a share of the rows, 1/2 to 1/16; "within" then means that no such part of the rows that one
+        covariate cuts out is off by more than the tolerance either.
     log_density_y
         For `Samples` with `log_density`: the log density of the predicted distribution at each outcome, (n,).
     quantity, log_likelihood, draws
@@ -134,9 +140,10 @@ def audit(
     keep = kept_mask(weights)
     n = rows.n if keep is None else keep.size
     groupings = [] if groups is None else read_groups(groups, n, intersections=intersections, keep=keep)
+    if part is not None and covariates is None:
+        raise InputError("{part=} is a share of rows that {covariates=} cut out; pass them too", option="part")
     of_draws = {
         "columns": columns,
-        "covariates": covariates,
         "log_density_y": log_density_y,
         "quantity": quantity,
         "log_likelihood": log_likelihood,
@@ -149,7 +156,11 @@ def audit(
     if isinstance(rows, DistributionRows):
         from calibrant.auditing.samples import DrawOptions
 
-        rows, setting = DrawOptions(**of_draws).read(rows, setting)
+        known = covariates if rows.samples is not None else None
+        rows, setting = DrawOptions(**of_draws, covariates=known).read(rows, setting)
+    if covariates is not None:
+        found = setting.covariates or read_covariate_table(covariates, rows.n, keep)
+        setting = replace(setting, covariates=found, part=check_part(part))
     return job.audit_of(Facts(rows, rows.n), groupings, setting)
 
 

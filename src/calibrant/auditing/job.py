@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from calibrant.core.row_sample import RowSample
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import check_event_seen, with_batch_rng, with_event_outcomes
-from calibrant.errors import InputError
+from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import as_array, read_weights
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.groups import Grouping, check_group_sizes, read_groups
@@ -32,6 +32,9 @@ from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
 from calibrant.version import __version__
 
+if TYPE_CHECKING:
+    from calibrant.auditing.covariates import Where
+
 INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
 OF_EVENT, OF_REGIONS = (("binary",), "probabilities of one event"), (("intervals", "sets"), "Intervals and Sets")
 ONLY_FOR: dict[str, tuple[tuple[str, ...], str]] = {
@@ -40,9 +43,11 @@ ONLY_FOR: dict[str, tuple[tuple[str, ...], str]] = {
     "alternative": OF_REGIONS,
     "calibration_size": OF_REGIONS,
     "columns": (("samples", "distributions"), "vectors"),
-    **dict.fromkeys(("covariates", "log_density_y", "quantity", "log_likelihood", "draws"), (("samples",), "Samples")),
+    **dict.fromkeys(("log_density_y", "quantity", "log_likelihood", "draws"), (("samples",), "Samples")),
 }
 """Options of some kinds of prediction alone, and what these are called."""
+LOOKED_AT = {"binary": "the score", "classes": "the probabilities"}  # without covariates
+SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)  # of the rows whose parts have limits
 SMALLEST_TOLERANCE = 1e-6
 ROWS, GROUPS = "rows", "groups "  # names of summaries
 SEED, ROWS_HASHED = 0, 1000  # of the randomness of a batch
@@ -119,15 +124,19 @@ class AuditJob:
     def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting) -> Audit:
         """Return the audit of these facts; groups are summaries, or of rows at hand their labels."""
         how: Kind = KINDS[facts.rows.kind].audited()
-        families = (*how.families, *(["groups"] if groups else []))
+        searches = setting.covariates is not None
+        families = (*how.families, *(["groups"] if groups else []), *(["covariates"] if searches else []))
         setting = replace(
             setting,
             class_names=_class_names(facts.rows, self.classes),
             families=len(families),
             tolerance=self._tolerance(facts),
         )
+        where = _where_off(facts, setting) if searches else None
+        if where is not None and where.related:
+            setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
-        case, grouped = found.case, None
+        case, grouped, sections = found.case, None, found.sections
         if groups:
             sorts = isinstance(facts.rows, (Binary, Classes))  # the rows of each group
             counted = [
@@ -136,6 +145,12 @@ class AuditJob:
             ]
             grouped = how.groups(facts.rows, counted, setting)
             case = replace(case, families=(*case.families, grouped.family))
+        caveats = found.caveats
+        case = replace(case, looked_at=LOOKED_AT.get(facts.rows.kind, "the predictions"))
+        if where is not None:
+            known = () if where.family is None else (where.family,)
+            case = replace(case, families=(*case.families, *known), notes=(*case.notes, *where.notes))
+            sections, caveats = (*sections, *where.sections), (*caveats, *where.missing)
         shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
         return Audit(
             Findings(
@@ -143,10 +158,10 @@ class AuditJob:
                 n=facts.n,
                 level=setting.level,
                 verdict=verdict_of(case, setting, further=found.further),
-                sections=found.sections,
+                sections=sections,
                 groups=None if grouped is None else grouped.table,
                 group_figures=() if grouped is None else grouped.figures,
-                caveats=tuple(as_text(each) for each in (*found.caveats, *shared)),
+                caveats=tuple(as_text(each) for each in (*caveats, *shared)),
                 names=self._called(),
                 version=__version__,
             )
@@ -178,6 +193,12 @@ class AuditJob:
         return tolerance
 
 
+def _where_off(facts: Facts, setting: Setting) -> Where:
+    from calibrant.auditing.covariates import where_off  # with what searches need
+
+    return where_off(facts, setting)
+
+
 def refuse_options_of_other_kinds(kind: str, given: Mapping[str, Any]) -> None:
     for option, value in given.items():
         kinds, words = ONLY_FOR[option]
@@ -199,6 +220,19 @@ def check_tolerance(tolerance: Any, relative: Any) -> float | None:
             option="tolerance",
         )
     return found
+
+
+def check_part(part: Any) -> float | None:
+    """Return the share of the rows that is asked for: one of those that have limits."""
+    if part is None:
+        return None
+    for share in SHARES:
+        if isinstance(part, (int, float)) and abs(part - share) < 1e-9:
+            return share
+    raise InputError(
+        f"{{part=}} is a share of the rows that has a limit: 1, 0.5, 0.25, 0.125 or 0.0625; got {shown(part)}",
+        option="part",
+    )
 
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:

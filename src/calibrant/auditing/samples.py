@@ -27,7 +27,7 @@ from calibrant.ranking.density_ranks import read_log_density_y
 from calibrant.ranking.draw_evidence import RankedDraws, in_content_order, row_numbers
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
-from calibrant.ranking.pair_dependence import PairDependence, is_affordable
+from calibrant.ranking.pair_dependence import PairDependence
 from calibrant.ranking.quantities import DENSITY, RankedBy, quantities_by_name, uses_covariates
 from calibrant.ranking.rank_checks import (
     RankCheck,
@@ -219,15 +219,14 @@ def audit_samples(facts: Facts, setting: Setting) -> KindFindings:
     draws = RankedDraws.of(rows, ranked.rank, numbers[order])
     joint, not_joint = joint_checks(rows, setting)
     joint += quantities
-    compares = draws is not None and is_affordable(*draws.draws.shape)
-    conditional, not_conditional = conditional_checks(rows, setting, beside=1 + len(joint) + compares)
+    conditional, not_conditional = conditional_checks(rows, setting)
     pairs, not_paired = pair_checks(draws, setting)
     joint += pairs
-    checks = Checks(marginal_check(ranks), joint, conditional, setting, rows.n)
+    checks = Checks(marginal_check(ranks), joint, conditional, setting, rows.n, setting.related)
     each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.array(checks.marginal.pvalues))
     seen = draws if facts.complete else None  # numbers of rows are known
-    columns = found_columns(ranks, adjusted, checks.rates, draws=seen, related=checks.related)
+    columns = found_columns(ranks, adjusted, checks.rates, draws=seen, related=setting.related)
     scores, not_scored = score_measurements(rows, distribution, each, setting)
     error = draw_error(checks)
     sections = (
@@ -390,7 +389,6 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
         figures = (_rank_curve("joint_ranks", title, reading, ranks, pvalues, checks),)
     tables: tuple[Table, ...] = ()
     for check in shown:
-        figures += check.relation.figure(checks.setting) if check.relation is not None else ()
         tables += (pair_table(check.pairs, checks),) if check.pairs is not None else ()
     titles = ("The whole", "What was known of each row")
     questions = ("Do coordinates belong together as they do in the draws?", "Was what is known of a row used?")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LABEL_ROWS = 10_000  # rows from which labels are taken
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
-NEED_ALL_ROWS = ("--clusters", "--percent", "--normalise", "--covariates", "--log-density-y")
+NEED_ALL_ROWS = ("--clusters", "--percent", "--normalise", "--covariates", "--part", "--log-density-y")
 
 
 def run(files: Sequence[Path], request: Request) -> None:
@@ -79,6 +79,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
                 calibration_size=request.calibration_size,
                 names=_names(files, scan, request, columns, coordinates),
                 columns=[printable(name) for name in coordinates] or None,
+                part=request.part,
                 **request.measured,
                 **request.judged,
                 **labels,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
@@ -29,6 +29,7 @@ Names = tuple[str, ...]
 Named = tuple[Names, list[tuple[str, Names]]]
 """The columns of the outcome, and those of the prediction with the option that names them."""
 WILDCARDS = "*?["
+ALL = "all"  # covariates: every column that is nothing else
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,12 @@ def choose(
         by=tuple(find_column(name, names, path, option="--by") for name in dict.fromkeys(request.by)),
         weights=_optional(request.weights, names, path, "--weights"),
         clusters=_optional(request.clusters, names, path, "--clusters"),
-        covariates=() if request.covariates is None else _several(request.covariates, names, path, "--covariates"),
         log_density=_optional(request.log_density, [*(lists or ()), *names], path, "--log-density"),
         log_density_y=_optional(request.log_density_y, names, path, "--log-density-y"),
         kind=kind,
         draw_cols=request.draw_cols is not None,
     )
+    chosen = replace(chosen, covariates=_covariates(request, names, path, chosen))
     weights = (chosen.weights,) if chosen.weights else ()
     roles = [("--y", chosen.y), ("--weights", weights), ("--covariates", chosen.covariates), *named]
     for (role, columns), (other, others) in combinations(roles, 2):
@@ -108,6 +109,22 @@ def choose(
             if name in others:
                 raise InputError(f"column {shown(name)} is named by {role} and by {other}; name a different one")
     return chosen
+
+
+def _covariates(request: Request, names: Sequence[str], path: Path, chosen: Columns) -> tuple[str, ...]:
+    """Return the columns that are searched; with "all" those that no other option names."""
+    text = request.covariates
+    if text is None:
+        return ()
+    if text != ALL or ALL in names:
+        return _several(text, names, path, "--covariates")
+    beside = (chosen.weights, chosen.clusters, chosen.log_density, chosen.log_density_y)
+    named = {*chosen.y, *chosen.p, *chosen.by, *beside}
+    found = tuple(name for name in names if name not in named)
+    if not found:
+        raise InputError(f"--covariates all: every column of {path} is named by another option")
+    tell(f"--covariates all: {len(found):,} columns are searched ({listing(found, most=6)})")
+    return found
 
 
 def _optional(name: str | None, names: Sequence[str], path: Path, option: str) -> str | None:

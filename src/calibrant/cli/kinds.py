@@ -29,7 +29,6 @@ APPLIES = {
     "--clusters": (("binary",), "is for probabilities of one event (--p)"),
     "--percent": (("binary", "classes"), "divides probabilities (--p, --p-cols) by 100"),
     "--normalise": (("classes",), "divides class probabilities (--p-cols) by their sums"),
-    "--covariates": (("samples",), "is what draws (--draws, --draw-cols) are tested against"),
     "--log-density": (("samples",), "is about draws (--draws, --draw-cols)"),
     "--log-density-y": (("samples",), "is about draws (--draws, --draw-cols)"),
 }

@@ -121,7 +121,10 @@ class Request:
     clusters: str | None = _row(MODELS, COLUMNS, "COLUMN", "Labels of rows that may depend on each other, such as ids.")
     time: str | None = _row("recalibrate compare", COLUMNS, "COLUMN", "Numbers that put the rows of a series in order.")
     covariates: str | None = _row(
-        AUDITS, COLUMNS, "COLUMNS", "Numbers or categories known beforehand, against which ranks are tested."
+        AUDITS,
+        COLUMNS,
+        "COLUMNS",
+        "What was known of each row: find where predictions are off. all: the other columns.",
     )
     columns: str | None = _row("samples", COLUMNS, "COLUMNS", "Coordinates, such as 'x_*' or a,b,c (default: all).")
     array: tuple[str, ...] = _many("samples", COLUMNS, "NAME", "Array of points in an NPZ file; one, or one for each.")
@@ -173,6 +176,9 @@ class Request:
     )
     tolerance: float | None = _row(
         AUDITS, MEASURING, "NUMBER", "Largest acceptable error: 0.02 for two percentage points.", type=_tolerance
+    )
+    part: float | None = _row(
+        AUDITS, MEASURING, "NUMBER", "No such share of the rows, 0.5 to 0.0625, may be off by more either.", type=float
     )
     relative: bool = _flag(AUDITS, MEASURING, "--tolerance is a share of the error if no event happens, for rare ones.")
     alternative: str | None = _row(

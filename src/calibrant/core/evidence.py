@@ -17,9 +17,11 @@ POWER = 0.8  # "found 4 times in 5"
 SMALL_GROUP = 30  # rows
 
 _OfRows: TypeAlias = Literal["all rows", "most probable class", "group", "class", "scores", "covariates", "models"]
+_OfCovariates: TypeAlias = Literal["region", "parts"]
 _OfRegions: TypeAlias = Literal["intervals", "central intervals", "sets", "quantile", "coordinate", "whole"]
-SubjectKind: TypeAlias = _OfRows | _OfRegions | Literal["set", "pair"]
-"""What a claim can be about. The whole is that of vectors, with the dependence between their coordinates; a set is one
+SubjectKind: TypeAlias = _OfRows | _OfCovariates | _OfRegions | Literal["set", "pair"]
+"""What a claim can be about. A region is one of covariates, and parts are all shares of the rows that one of them cuts
+out. The whole is that of vectors, with the dependence between their coordinates; a set is one
 of points, and a pair one of coordinates."""
 
 PartKind: TypeAlias = Literal["width", "size", "place", "coordinate"]
@@ -140,6 +142,9 @@ class Family:
     tested: int
     small_passes: bool = False  # whether an error that is shown to be within what is accepted does not count
     leaves_open: bool = True  # whether an error that may be too large contradicts "within"
+    pvalue: float | None = None  # of all of it together, adjusted; where it rejects and names nothing, "within" is open
+    beside: tuple[Evidence, ...] = ()  # what is claimed whatever is decided
+    required: Evidence | None = None  # whose error must be within what is accepted too
 
 
 @dataclass(frozen=True)
@@ -168,3 +173,4 @@ class Case:
     families: tuple[Family, ...] = ()
     notes: tuple[Note, ...] = ()
     seen: tuple[Evidence, ...] = ()  # what was measured where nothing was tested
+    looked_at: str = ""  # what was looked at besides the families, such as "the score"; empty: not said

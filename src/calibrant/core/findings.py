@@ -188,7 +188,11 @@ class Setting:
     clusters: NDArray[np.intp] | None = None  # (n,), rows with the same number may depend on each other
     calibration_size: int | None = None  # scores behind split-conformal predictions
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
-    covariates: Covariates | None = None  # known when the draws were made
+    covariates: Covariates | None = None  # known when the predictions were made
+    part: float | None = None  # share of the rows of which no part may be off by more than the tolerance
+    related: tuple[
+        str, ...
+    ] = ()  # what of each coordinate of draws changes with covariates: "shift", "spread" or nothing
     log_density_y: FloatArray | None = None  # (n,), log density of the predictive distribution at the outcomes
     quantity: Any = None  # options that say which quantities of draws are ranked
 

@@ -168,4 +168,5 @@ def joined(first: Any, second: Any) -> Any:
 
 
 def _read(prediction: Any, y: NDArray[Any], w: FloatArray) -> AnyRows:
-    return read("KeptRows", tuple(KINDS), y, prediction, weights=None if (w == 1).all() else w)
+    outcomes = None if y.ndim > 1 and y.shape[1] == 0 else y  # values of distribution functions contain the outcome
+    return read("KeptRows", tuple(KINDS), outcomes, prediction, weights=None if (w == 1).all() else w)

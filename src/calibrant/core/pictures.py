@@ -27,8 +27,8 @@ DRAWN_BY = {
     for subject, kinds in {
         "probabilities": "reliability isotonic cumulative quantile_reliability",
         "regions": "coverage",
-        "ranking": "pit_histogram rank_histogram ecdf_difference expected_coverage conditional_map recovery "
-        "z_score_contraction",
+        "ranking": "pit_histogram rank_histogram ecdf_difference expected_coverage recovery z_score_contraction",
+        "conditional": "conditional_map parts",
         "points": "cloud two_ecdfs coordinates vendi_profile precision_recall",
         "recalibrating": "recalibration_map recalibration_levels",
         "auditing": "reliability_curves differences",

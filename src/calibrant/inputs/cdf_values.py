@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.inputs.arrays import FloatArray, read_parameters, refuse_where
@@ -38,6 +39,14 @@ class CdfValues(Checked):
             refuse_where(~((values >= 0) & (values <= 1)), values, f"{name} must lie in [0, 1]", "It is a probability")
         refuse_where(low > high, low, "below must not exceed at", "It is P(Y < y), and at is P(Y <= y)")
         self._hold(at=high, below=low)
+
+    @classmethod
+    def of_columns(cls, kind: list[Any], columns: FloatArray) -> CdfValues:
+        """Return the values whose `columns` these are."""
+        return cls(columns[:, 0], columns[:, 1])
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        return ["CdfValues"], np.stack([self.at, self.below], axis=1)
 
     def __repr__(self) -> str:
         return f"CdfValues(n={self.n})"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, missing_mask, numbers_of_objects, refuse_where
 from calibrant.inputs.labels import Rows
 from calibrant.inputs.named import named_columns
@@ -52,13 +52,6 @@ class Covariates:
         return np.concatenate(parts, axis=1).astype(np.float64)
 
     @property
-    def standardised(self) -> FloatArray:
-        """`numbers` with mean 0 and standard deviation 1; all of them must vary."""
-        x = self.numbers
-        x = x / np.abs(x).max(axis=0)  # squares stay in float64
-        return np.asarray((x - x.mean(axis=0)) / x.std(axis=0))
-
-    @property
     def pooled(self) -> Covariates:
         """The same with at most 16 categories of each covariate; the rarest are one, "other"."""
         x, labels = self.x.copy(), list(self.labels)
@@ -72,6 +65,32 @@ class Covariates:
                 x[:, j] = place[code]
                 labels[j] = (*(known[k] for k in often.tolist()), _other(known))
         return Covariates(x, tuple(labels), self.names)
+
+    def joined(self, other: Covariates) -> Covariates:
+        """Return the rows of both, one after the other; categories are matched by their labels."""
+        if self.names != other.names:
+            raise SummaryError(
+                f"rows with covariates {', '.join(self.names)} do not merge with those with {', '.join(other.names)}"
+            )
+        kinds = [[bool(known) for known in part.labels] for part in (self, other)]
+        if kinds[0] != kinds[1]:
+            raise SummaryError("a covariate has categories in one part and numbers in another")
+        every = tuple(tuple(sorted({*a, *b})) for a, b in zip(self.labels, other.labels, strict=True))
+        return Covariates(np.concatenate([part._coded(every) for part in (self, other)]), every, self.names)
+
+    def _coded(self, every: tuple[tuple[str, ...], ...]) -> FloatArray:
+        x = self.x.copy()
+        for j, (known, labels) in enumerate(zip(self.labels, every, strict=True)):
+            if known:
+                place = np.array([labels.index(label) for label in known], np.float64)
+                x[:, j] = place[x[:, j].astype(np.intp)]
+        return x
+
+    def check_codes(self, summary: str) -> None:
+        """Refuse codes of a stored summary that are not those of labels."""
+        for code, known in zip(self.x.T, self.labels, strict=True):
+            if known and not np.isin(code, np.arange(len(known))).all():
+                raise SummaryError(f"the categories of {summary} must be among their labels")
 
 
 def _other(known: tuple[str, ...]) -> str:

@@ -42,6 +42,7 @@ class Binary:
     y: NDArray[np.uint8]
     p: NDArray[np.floating[Any]]  # keeps the caller's precision: bin edges are compared in it
     w: FloatArray
+    keep: NDArray[np.bool_] | None = None  # mask of the rows that are left of the caller's; None: all
 
     @property
     def n(self) -> int:
@@ -84,6 +85,7 @@ class Classes:
     y: NDArray[np.intp]
     P: NDArray[np.floating[Any]]
     w: FloatArray
+    keep: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> int:
@@ -158,9 +160,14 @@ def read_probabilities(
             option="pos_label",
         )
     _check_order(column_labels(prediction), classes)
+    n = len(P)
     outcomes, P, w, rows = _read_rows(y, P, weights)
     _check_simplex(P, rows)
-    return Classes(read_columns(outcomes, rows, K=P.shape[1], classes=classes), P, w)
+    return Classes(read_columns(outcomes, rows, K=P.shape[1], classes=classes), P, w, _mask(rows, n))
+
+
+def _mask(rows: Rows | None, n: int) -> NDArray[np.bool_] | None:
+    return None if rows is None else np.isin(np.arange(n), rows)
 
 
 def _check_order(names: Names | None, classes: Any) -> None:
@@ -198,8 +205,9 @@ def read_unlabelled(prediction: Any) -> FloatArray:
 
 
 def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: Any) -> Binary:
+    n = len(p)
     outcomes, p, w, rows = _read_rows(y, p, weights)
-    return Binary(read_events(outcomes, rows, classes=classes, pos_label=pos_label), p, w)
+    return Binary(read_events(outcomes, rows, classes=classes, pos_label=pos_label), p, w, _mask(rows, n))
 
 
 def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:

@@ -255,9 +255,10 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
     for evidence in family.evidence:
         if not setting.rejects(evidence.pvalue):
             continue
-        size, accepted = evidence.size, tolerance
-        if accepted is None:
-            accepted = usual_tolerances(0.5 if evidence.mean is None else evidence.mean)[0]
+        size, largest = evidence.size, tolerance
+        if largest is not None and evidence.quantity == "frequency":
+            largest = scale.accepted(evidence.expected, largest)
+        accepted = usual_tolerances(0.5 if evidence.mean is None else evidence.mean)[0] if largest is None else largest
         is_small = family.small_passes and size.most <= accepted
         kind: ClaimKind = side(evidence, setting)
         if evidence.quantity in ERRORS:
@@ -267,8 +268,19 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
         if is_small:
             continue
         claims += _explained(evidence, setting, scale)
-        (beyond if tolerance is None or size.low > tolerance else doubtful).append(claim)
-    status: Status = "miscalibrated" if beyond else "cannot tell" if doubtful and family.leaves_open else "within"
+        (beyond if largest is None or size.low > largest else doubtful).append(claim)
+    is_open = bool(doubtful) and family.leaves_open
+    if family.pvalue is not None:
+        is_open |= setting.rejects(family.pvalue) and not claims
+    claims += [claim_of(each, "limits", setting, scale) for each in family.beside]
+    if family.required is not None:
+        accepted = scale.usual[-1] if tolerance is None else tolerance
+        if not family.required.size.most <= accepted:
+            is_open = True
+            doubtful.append(claim_of(family.required, "limits", setting, scale))
+            supported = [each for each in family.required.explanation if each.size.most <= accepted]
+            claims += [claim_of(each, "within", setting, scale, accepted) for each in supported[:1]]
+    status: Status = "miscalibrated" if beyond else "cannot tell" if is_open else "within"
     return _OnParts(status, next(iter(beyond or doubtful), None), claims)
 
 
@@ -340,8 +352,9 @@ def _said(notes: Sequence[Note], ruling: _Ruling, needed: tuple[float, Needed] |
 
 def _shape(claims: Sequence[Claim]) -> list[Note]:
     """Return which way ranges of scores are off: too extreme means away from 1/2, too timid towards it."""
-    low = [claim for claim in claims if claim.quantity == "frequency" and claim.kind == "above"]  # stated too low
-    high = [claim for claim in claims if claim.quantity == "frequency" and claim.kind == "below"]
+    ranges_of_scores = [each for each in claims if each.quantity == "frequency" and each.subject.kind != "region"]
+    low = [claim for claim in ranges_of_scores if claim.kind == "above"]  # stated too low
+    high = [claim for claim in ranges_of_scores if claim.kind == "below"]
     if not (low or high):
         return []
     middle, key = 0.5, "both ways" if low and high else "too low" if low else "too high"
@@ -367,14 +380,18 @@ def _calm(families: Sequence[Family], setting: Setting) -> list[Note]:
     return [
         note("calm", tested=family.tested, things=family.name)
         for family in families
-        if family.tested > 1 and not any(setting.rejects(each.pvalue) for each in family.evidence)
+        if family.tested > 1 and family.pvalue is None
+        if not any(setting.rejects(each.pvalue) for each in family.evidence)
     ]
 
 
 def _looked_at(case: Case) -> list[Note]:
     """Say of which rows the outcome holds, and what was not looked at."""
-    if case.whole is None or case.whole.similar is None:
+    if case.whole is None or not case.looked_at:
         return []
     parts = [(family.tested, family.name) for family in case.families]
-    things = [(case.whole.similar, "ranges of similar scores"), *parts]
-    return [note("holds for", things=things, beyond=["the score", *(f"these {name}" for _, name in parts)])]
+    ranges = [(case.whole.similar, "ranges of similar scores")] if case.whole.similar else []
+    things, beyond = [*ranges, *parts], [case.looked_at, *(f"these {name}" for _, name in parts)]
+    if any(family.pvalue is not None for family in case.families):
+        return [note("holds for covariates", things=things)]
+    return [note("holds for" if ranges else "holds on average", things=things, beyond=beyond)]

@@ -58,13 +58,22 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "covered": "central intervals of {levels:shares} contain {shares:shares} of the outcomes",
         "regions covered": "regions of {levels:shares} contain {shares:shares} of the outcomes",
     },
+    "covariates": {
+        "no region": "no region of {searched} is off by more than chance ({p:p})",
+        "goes along": "{region}: {also}",
+        "related": "predictions are off with {searched} ({p:p}), and no region stands out{direction}",
+    },
     "parts": {"calm": "none of {tested:,} {things} is off by more than chance"},
     "threshold": {
         "threshold": "in any range of scores, such as all above a threshold, the number of events differs from the predicted one by at most "
         "{most:percent up} of all rows ({level:level} confidence, cutoff error)"
     },
     "holds for": {
-        "holds for": "{things:counts} (errors that cancel within a range are not seen); not looked at: anything but {beyond:list}",
+        "holds for": "{things:counts} (errors that cancel within one of them are not seen); not looked at: anything but {beyond:list}. Pass "
+        "covariates= (--covariates), what was known of each row, to look for rows that are off by more",
+        "holds on average": "all rows on average; not looked at: anything but {beyond:list}. A group of rows can be off by more, in either "
+        "direction: pass covariates= (--covariates), what was known of each row, to look for it",
+        "holds for covariates": "{things:counts} (errors that cancel within one of them are not seen)",
         "mean alone": "{n:rows} show the mean alone: predicted {predicted:share}, observed {observed:share} ({level:level} limits "
         "{limits:percent limits})",
     },

@@ -96,13 +96,6 @@ QUANTITIES = {
     ),
     "ranks": Quantity("ranks by a quantity of the user are not uniform", "ranks of a quantity not uniform"),
     "pair_dependence": Quantity("coordinates do not go together as in the draws", "pairs of coordinates"),
-    "conditional_test": Quantity("ranks change with the covariates", "ranks change with covariates"),
-    "region_shift": Quantity(
-        "where {who}, predictions are off by {found}", "shift {value}", "too low", "too high", "sd"
-    ),
-    "region_spread": Quantity(
-        "where {who}, the spread needs the factor {found}", "spread × {value}", "too wide", "too narrow", "factor"
-    ),
     "relation": Quantity(
         "what was known of a row predicts where its outcome falls among the draws", "related to covariates"
     ),
@@ -112,6 +105,24 @@ QUANTITIES = {
         *("less together than in the draws", "more together than in the draws"),
     ),
     "draws": Quantity("draws of {who} are not exchangeable", "draws depend or repeat"),
+    # regions of covariates, and parts of the rows
+    "frequency of region": _share("for {who} events happen {found} of the time, stated {expected}", *STATED),
+    "right class": _share("for {who} the most probable class is right {found} of the time, stated {expected}", *STATED),
+    "class frequency": _share("{who} happens {found} of the time, stated {expected}", *STATED),
+    "coverage of region": _width("for {who} {found} of the outcomes are covered, stated {expected}"),
+    "share_below of region": _share(
+        "for {who} {found} of the outcomes do not exceed the {expected} quantile",
+        *("{value}", "quantile too low", "quantile too high"),
+    ),
+    "shift of region": Quantity(
+        "for {who} predictions are off by {found}", "off by {value}", "too low", "too high", "sd"
+    ),
+    "spread of region": Quantity(
+        "for {who} the spread needs the factor {found}",
+        *("spread × {value}", "too wide (under-confident)", "too narrow (over-confident)", "factor"),
+    ),
+    "part_error": _points("{who} is off by {found}", "off by {value}", name="off by"),
+    "average_error": _points("{who} are off by {found}", "off by {value}"),
     # sets of points
     "difference": Quantity("generated and real points differ"),
     "unseen_shift": Quantity(

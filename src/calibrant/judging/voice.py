@@ -310,8 +310,10 @@ def where(subject: Subject) -> str:
             return f"the {subject.kind}"
         case "group" if subject.name.startswith("group = ") or " = " not in subject.name:
             return f"group {subject.name.removeprefix('group = ')}"  # a column that is called so, or has no name
-        case "group" | "models" | "pair":
+        case "group" | "models" | "pair" | "region":
             return subject.name
+        case "parts":
+            return f"any {subject.name} cut out by one covariate"
         case "set":
             distance = "" if subject.low is None else f", distances of {subject.low:.2g}"
             return f"{'generated points' if subject.name == 'generated' else f'set {subject.name}'}{distance}"

@@ -119,14 +119,6 @@ def _basis(spread: FloatArray, mean: FloatArray, n: int) -> FloatArray:
     return A
 
 
-def orthonormal(x: FloatArray) -> FloatArray:
-    """Return an orthonormal basis (n, rank) of centred covariates (n, q)."""
-    largest = np.abs(x).max(axis=0)
-    x = x / np.where(largest > 0, largest, 1.0)  # sums and squares stay in float64
-    step = x - x.mean(axis=0)
-    return np.asarray(step @ _basis(step.T @ step, x.mean(axis=0), len(x)))
-
-
 SCORE_TEST = enter_rank_test(rank_score_test, ScoreOptions, _score_found, summarise=_count_with_covariates)
 
 

@@ -47,9 +47,7 @@ class KeptRanks(Summary):
                 raise SummaryError("the columns of KeptRanks must belong to the same rows and covariates")
             if ((self.rank < 0) | (self.rank > ranks.M)).any():
                 raise SummaryError("the ranks of KeptRanks must lie between 0 and M")
-            for code, known in zip(self.x.T, self.labels, strict=True):
-                if known and not np.isin(code, np.arange(len(known))).all():
-                    raise SummaryError("the categories of KeptRanks must be among their labels")
+            self.covariates.check_codes("KeptRanks")
 
     @property
     def n(self) -> int:
@@ -97,25 +95,10 @@ class KeptRanks(Summary):
 
     def merged(self, other: Self) -> Self:
         """Return the rows of both, one after the other; categories are matched by their labels."""
-        if self.names != other.names:
-            raise SummaryError(
-                f"ranks with covariates {', '.join(self.names)} do not merge with those with {', '.join(other.names)}"
-            )
-        kinds = [[bool(known) for known in part.labels] for part in (self, other)]
-        if kinds[0] != kinds[1]:
-            raise SummaryError("a covariate has categories in one part and numbers in another")
-        every = [tuple(sorted({*a, *b})) for a, b in zip(self.labels, other.labels, strict=True)]
-        x = np.concatenate([part._coded(every) for part in (self, other)])
+        covariates = self.covariates.joined(other.covariates)
         rank, w = np.concatenate([self.rank, other.rank]), np.concatenate([self.w, other.w])
-        return type(self)((self.counted[0] + other.counted[0],), rank, x, w, tuple(every), self.names)
-
-    def _coded(self, every: list[tuple[str, ...]]) -> FloatArray:
-        x = self.x.copy()
-        for j, (known, labels) in enumerate(zip(self.labels, every, strict=True)):
-            if known:
-                place = np.array([labels.index(label) for label in known], np.float64)
-                x[:, j] = place[x[:, j].astype(np.intp)]
-        return x
+        counted = (self.counted[0] + other.counted[0],)
+        return type(self)(counted, rank, covariates.x, w, covariates.labels, covariates.names)
 
     def order(self) -> NDArray[np.intp]:
         """Return an order of the rows that depends on their values alone."""

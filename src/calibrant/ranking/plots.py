@@ -23,12 +23,11 @@ from calibrant.core.plot_style import (
 )
 from calibrant.core.words import pvalue_words
 from calibrant.errors import refuse_choice
-from calibrant.ranking import map_plots, recovery_plots
+from calibrant.ranking import recovery_plots
 
 PIT = "probability integral transform"
 MAX_DOTS = 25  # points or levels that are drawn as dots
 REGIONS = {"central": "central intervals", "hpd": "regions of highest density"}
-CONDITIONAL_MAP = map_plots.CONDITIONAL_MAP
 RECOVERY = recovery_plots.RECOVERY
 Z_SCORE_CONTRACTION = recovery_plots.Z_SCORE_CONTRACTION
 

@@ -1,4 +1,4 @@
-"""The tests of ranks that an audit of draws makes: of coordinates, of the whole, and against covariates."""
+"""The tests of ranks that an audit of draws makes: of coordinates, and of the whole."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from calibrant.ranking.effects import RankEntry, band_test, stream_after_ties
 from calibrant.ranking.failures import normal_errors
 from calibrant.ranking.pair_dependence import RESAMPLES, PairDependence, is_affordable, pair_dependence
 from calibrant.ranking.quantities import ranked_by
-from calibrant.ranking.relation import Relation, relation
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
 from calibrant.ranking.vector_ranks import JOINT_RANKS
@@ -33,7 +32,6 @@ from calibrant.ranking.vector_ranks import JOINT_RANKS
 FITTED = "distance to a fit on the covariates"
 MAX_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
 PAIRS = "pair_dependence"
-CONDITIONAL = "conditional_test"
 
 
 class RankCheck(NamedTuple):
@@ -46,7 +44,6 @@ class RankCheck(NamedTuple):
     pvalue: float
     method: str
     conditional: bool = False  # it uses what was known of each row
-    relation: Relation | None = None  # what the test of ranks against covariates found
     pairs: PairDependence | None = None  # what the comparison of pairs of coordinates found
     pvalues: tuple[float, ...] = ()  # of each column of ranks, adjusted for the others; `pvalue` is the smallest
 
@@ -149,29 +146,18 @@ def _check(ranking: RankEntry[Any], by: str, rows: DistributionRows, setting: Se
     return _band_check(name, ranks, conditional="covariates" in options)
 
 
-def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int) -> tuple[list[RankCheck], list[str]]:
-    """Return the checks of ranks against covariates, and what did not apply; there are `beside` other checks."""
+def conditional_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankCheck], list[str]]:
+    """Return the check of distances to a fit on the covariates, or why there is none."""
     x = setting.covariates
-    if x is None:
+    if x is None or not cast(Samples, rows.distribution).finite:
         return [], []
-    checks, missing = [], []
-    is_finite = cast(Samples, rows.distribution).finite
-    try:
-        found = relation(coordinate_ranks(rows, setting), rows.w, setting, checks=beside + 1 + is_finite)
-        test = found.found
-        known = (test.statistic, test.pvalue, test.method, True)
-        checks.append(RankCheck(CONDITIONAL, "ranks against covariates", None, *known, relation=found))
-        if not found.searched_boxes:
-            missing.append("Boxes of two covariates are not searched: there are too many rows and covariates.")
-    except NotApplicableError as reason:
-        missing.append(f"Ranks are not compared with covariates: {reason}.")
     numbers = x.pooled.numbers  # without a column if all of them are texts of one category
-    if is_finite and numbers.shape[1]:
-        try:
-            checks.append(_check(TARP_RANKS, FITTED, rows, setting, covariates=numbers))
-        except NotApplicableError as reason:
-            missing.append(f"tarp_ranks does not apply: {reason}.")
-    return checks, missing
+    if not numbers.shape[1]:
+        return [], []
+    try:
+        return [_check(TARP_RANKS, FITTED, rows, setting, covariates=numbers)], []
+    except NotApplicableError as reason:
+        return [], [f"tarp_ranks does not apply: {reason}."]
 
 
 def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:

@@ -163,11 +163,11 @@ def column_claims(column: RankedColumn, subject: Subject) -> tuple[Claim, ...]:
     """Return a claim for everything that the words on a column name.
 
     A shift, a spread and a share of outcomes outside have limits that exclude the value of calibration. A shape, and
-    what draws show without the outcomes, are descriptions. A relation to covariates has claims of its own.
+    what draws show without the outcomes, are descriptions. Regions of covariates have claims of their own.
     """
     claims = _draw_claims(column, subject)
     for name in () if column.passes else column.failures:
-        if name in (kinds.DRAWS, kinds.RELATED):  # the first has claims already, the second those of the relation
+        if name in (kinds.DRAWS, kinds.RELATED):  # the first has claims already, the second those of regions
             continue
         claims.append(_outside_claim(column, subject) if name == OUTSIDE else _error_claim(name, column, subject))
     return tuple(claims)
@@ -243,6 +243,7 @@ class Checks(NamedTuple):
     conditional: list[RankCheck]
     setting: Setting
     rows: int  # of all checks but the first, which may count more
+    related: tuple[str, ...] = ()  # what of each coordinate changes with covariates: "shift", "spread", or nothing
 
     @property
     def all(self) -> list[RankCheck]:
@@ -267,14 +268,6 @@ class Checks(NamedTuple):
         """The error rates of one coordinate; half of those of limits are left to the upper limit of the error."""
         of_column = self.rate / self.ranks.C
         return Rates(self.setting.level, of_column, of_column / (2 * CLAIMS_OF_COLUMN))
-
-    @property
-    def related(self) -> tuple[str, ...]:
-        """What changes with covariates, of each coordinate: "shift", "spread", or nothing."""
-        found = [
-            check.relation.functions for check in self.conditional if check.relation is not None and self.rejects(check)
-        ]
-        return found[0] if found else ("",) * self.ranks.C
 
     @property
     def clearest(self) -> RankCheck:
@@ -340,11 +333,7 @@ def draw_error(checks: Checks) -> DrawError:
 
 
 def draws_whole(error: DrawError, columns: Sequence[RankedColumn], checks: Checks, wrong: WrongPairs | None) -> Whole:
-    """Return the evidence on all rows: the size of the error, and the coverage of the coordinate that is worst.
-
-    The size of a relation to covariates is not known, so draws with one are not within any tolerance.
-    """
-    is_related = any(check.ranks is None and checks.rejects(check) for check in checks.conditional)
+    """Return the evidence on all rows: the size of the error, and the coverage of the coordinate that is worst."""
     shown = error.check if error.low > 0 else checks.clearest
     ranks = checks.ranks
     size, p = error[:3], shown.adjusted(checks.tests)
@@ -355,8 +344,7 @@ def draws_whole(error: DrawError, columns: Sequence[RankedColumn], checks: Check
         total,
         coverage_evidence(columns[worst], subject_of(ranks, worst), checks),
         instead=_instead(checks, wrong),
-        bounded=not is_related,
-        needed=None if is_related else lambda tau: Needed(rows_needed(_rows_to_pass(checks, tau))),
+        needed=lambda tau: Needed(rows_needed(_rows_to_pass(checks, tau))),
     )
 
 
@@ -408,12 +396,9 @@ def draw_notes(columns: Sequence[RankedColumn], checks: Checks) -> tuple[Note, .
 
 
 def check_claims(checks: Checks, wrong: WrongPairs | None = None) -> list[Claim]:
-    """Return the claims of the checks of the whole and of covariates that reject, after pairs and regions they name."""
+    """Return the claims of the checks of the whole that reject, after the pairs that they name."""
     pairs = [] if wrong is None else wrong.claims()
     found = list(pairs)
-    for check in checks.conditional:
-        if check.relation is not None and checks.rejects(check):
-            found += check.relation.claims()
     level, n = checks.setting.level, checks.rows
     for check in checks.all[1:]:
         if checks.rejects(check) and not (check.pairs is not None and pairs):

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.references.books import book, by_id
 
+from calibrant.conditional.cells import CHARGE, MIN_INFORMATION, MIN_REGION_ROWS, Axis, RegionSearch, Rule
 from calibrant.inputs.covariates import Covariates, read_covariate_table
 from calibrant.ranking.counting import legendre
-from calibrant.ranking.region_search import MIN_REGION_ROWS, Axis, RegionSearch, Standardisation
 
 VALUES = {name: case["value"] for name, case in by_id("conditional").items()}
 DATA = book("conditional")["data"]["scan"]
@@ -27,34 +27,42 @@ def test_cells(g):
         assert Axis(X[:, j], 0, g).code.tolist() == VALUES[f"cells {g}"][j]
 
 
+def searched(table, contrast, w, m=2, v=None):
+    return RegionSearch(table, None, Rule(w, np.ones((len(w), m)) if v is None else v, contrast))
+
+
 @pytest.mark.parametrize(("null", "contrast", "F"), [("contrast", True, STANDARD), ("uniform", False, RAW)])
 def test_largest(null, contrast, F):
-    scan = RegionSearch(TABLE, None, Standardisation(contrast, ONES))
-    assert scan.largest_over_intervals(F).max() == pytest.approx(VALUES[f"intervals, {null}"], rel=1e-9)
-    assert scan.largest_over_boxes(F).max() == pytest.approx(VALUES[f"boxes, {null}"], rel=1e-9)
-    single = F.astype(np.float32)
-    assert scan.largest_over_intervals(single) == pytest.approx(scan.largest_over_intervals(F), rel=1e-4)
-    assert scan.largest_over_boxes(single) == pytest.approx(scan.largest_over_boxes(F), rel=1e-4)
+    scan = searched(TABLE, contrast, ONES)
+    intervals = [abs(scan.clearest_interval(np.where(np.arange(2) == k, F, 0)).z) for k in range(2)]
+    boxes = [abs(box.z) if (box := scan.clearest_box(np.where(np.arange(2) == k, F, 0))) else 0 for k in range(2)]
+    assert max(intervals) == pytest.approx(VALUES[f"intervals, {null}"], rel=1e-9)
+    assert max(boxes) == pytest.approx(VALUES[f"boxes, {null}"], rel=1e-9)
+    largest = max(VALUES[f"intervals, {null}"] ** 2, VALUES[f"boxes, {null}"] ** 2 - CHARGE)
+    assert scan.largest(F[:, None]).max() == pytest.approx(largest, rel=1e-9)
 
 
 def test_best_region():
-    scan, best = RegionSearch(TABLE, None, Standardisation(True, ONES)), VALUES["best region"]
-    z, place, _ = scan.clearest_interval(STANDARD[:, [best["function"]]])
+    scan, best = searched(TABLE, True, ONES), VALUES["best region"]
+    z, place, column = scan.clearest_interval(STANDARD)
     assert abs(z) == pytest.approx(VALUES["intervals, contrast"], rel=1e-9)
-    assert list(place.covariates) == best["covariates"]
+    assert (list(place.covariates), column) == (best["covariates"], best["function"])
     assert int(scan.rows(place).sum()) in best["rows"]
 
 
-def one_by_one(table, F, contrast, w):
-    """Return the largest |Z| over intervals and over boxes, with a loop over all regions."""
+def one_by_one(table, F, contrast, w, v):
+    """Return the largest charged square, with a loop over all regions."""
     n = len(F)
 
-    def Z(rows):
-        m = rows.sum()
+    def square(rows, charge=0.0):
+        m, found = rows.sum(), 0.0
         if m < MIN_REGION_ROWS or (contrast and n - m < MIN_REGION_ROWS):
             return 0.0
-        square = m * (1 - m / n) if contrast else (w[rows] ** 2).sum()
-        return np.abs((F[rows] if contrast else w[rows, None] * F[rows]).sum(axis=0)).max() / np.sqrt(square)
+        for k in range(F.shape[1]):
+            scale = m * (1 - m / n) if contrast else (w[rows] ** 2 * v[rows, k]).sum()
+            legal = contrast or (w[rows] @ v[rows, k]) ** 2 >= MIN_INFORMATION * scale
+            found = max(found, legal * (w[rows] @ F[rows, k]) ** 2 / scale - charge)
+        return found
 
     def ranges(j, g):
         axis = Axis(table.x[:, j], len(table.labels[j]), g)
@@ -69,7 +77,7 @@ def one_by_one(table, F, contrast, w):
         for two, all_of_it in ranges(b, 8)
         if not whole and not all_of_it
     ]
-    return max(map(Z, intervals)), max(map(Z, boxes), default=0.0)
+    return max([*map(square, intervals), *(square(rows, CHARGE) for rows in boxes)])
 
 
 @settings(max_examples=12, deadline=None)
@@ -77,38 +85,40 @@ def one_by_one(table, F, contrast, w):
 def test_every_region_is_looked_at(seed, contrast, weighted):
     rng = np.random.default_rng(seed)
     n = 90
-    table = read_covariate_table(
-        {"x": rng.normal(size=n).round(1), "k": rng.integers(0, 4, n), "c": rng.choice(list("abc"), n)}, n, None
-    )
+    columns = {"x": rng.normal(size=n).round(1), "k": rng.integers(0, 4, n), "c": rng.choice(list("abc"), n)}
+    table = read_covariate_table(columns, n, None)
     F, w = rng.normal(size=(n, 2)), rng.uniform(1, 2, n) if weighted and not contrast else np.ones(n)
-    scan = RegionSearch(table, None, Standardisation(contrast, w))
-    wF = F * w[:, None]
-    found = scan.largest_over_intervals(wF).max(), scan.largest_over_boxes(wF).max()
-    assert found == pytest.approx(one_by_one(table, F, contrast, w), rel=1e-9)
+    v = np.ones((n, 2)) if contrast else rng.uniform(0, 0.25, (n, 2))
+    scan = searched(table, contrast, w, v=v)
+    assert scan.largest(F[:, None]).max() == pytest.approx(one_by_one(table, F, contrast, w, v), rel=1e-9)
+
+
+def test_rare_events_have_no_legal_region():
+    x, v = np.arange(100.0), np.full((100, 1), 0.04)
+    assert searched(read_covariate_table(x, 100, None), False, np.ones(100), v=v).is_empty
+    assert not searched(read_covariate_table(x, 100, None), False, np.ones(100), v=2 * v).is_empty
 
 
 def test_among_some_rows_the_others_do_not_count():
     rng = np.random.default_rng(3)
     table = read_covariate_table({"x": rng.normal(size=120), "k": rng.integers(0, 4, 120)}, 120, None)
     left = table.x[:, 0] < np.quantile(table.x[:, 0], 0.75)
-    f = np.where(left, rng.normal(size=120), 0.0)
-    scan = RegionSearch(table, None, Standardisation(False, np.ones(120))).among(left)
+    f = rng.normal(size=120)
+    scan = searched(table, False, np.ones(120), m=1).among(left)
     z, place, _ = scan.clearest_interval(f[:, None])
-    rows = scan.rows(place) & left
-    assert z == pytest.approx(f[rows].sum() / np.sqrt(rows.sum()), rel=1e-9)
-    assert abs(z) == pytest.approx(scan.largest_over_intervals(f[:, None])[0], rel=1e-9)
+    rows = scan.rows(place)
+    assert not (rows & ~left).any()
     assert rows.sum() >= MIN_REGION_ROWS
+    assert z == pytest.approx(f[rows].sum() / np.sqrt(rows.sum()), rel=1e-9)
 
 
-def test_of_regions_with_the_same_rows_left_the_smallest_is_named():
+def test_of_regions_with_the_same_rows_left_an_interval_is_named():
     x = np.arange(160.0)  # 16 cells of ten rows
     left, f = x >= 40, np.where((x >= 40) & (x < 80), 1.0, 0.0)
-    for contrast in (False, True):
-        table = read_covariate_table(x, 160, None)
-        scan = RegionSearch(table, None, Standardisation(contrast, np.ones(160))).among(left)
-        centred = np.where(left, f - contrast * f[left].mean(), 0.0)
-        _, place, _ = scan.clearest_interval(centred[:, None])
-        assert set(np.flatnonzero(scan.rows(place))) == set(range(40, 80))
+    scan = searched(read_covariate_table(x, 160, None), False, np.ones(160), m=1).among(left)
+    _, place, _ = scan.clearest_interval(f[:, None])
+    assert set(np.flatnonzero(scan.rows(place))) == set(range(40, 80))
+    assert not place.outside
 
 
 def test_cells_of_categories_and_equal_values():

@@ -1,0 +1,1 @@
+"""Where in the covariates predictions of any kind are off: one search, for a table of residuals."""

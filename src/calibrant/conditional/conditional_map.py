@@ -1,0 +1,262 @@
+"""`conditional_map`: how far predictions are off along each covariate, with limits for all cells together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant.conditional.cells import BOX_CELLS, INTERVAL_CELLS, Axis, CellSums
+from calibrant.conditional.conditional_test import (
+    CONDITIONAL_TEST,
+    JUDGED,
+    ConditionalOptions,
+    Found,
+    Predictions,
+    keep_covariates,
+    prepare,
+)
+from calibrant.conditional.kept import KeptCovariates
+from calibrant.conditional.limits import RegionMean
+from calibrant.conditional.regions import Region, cut
+from calibrant.conditional.statistics import NUMBERS_AT_ONCE, Searched, critical
+from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.dispatch import on_threads
+from calibrant.core.results import Curve
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.options import generator
+from calibrant.ranking.kept_ranks import KeptRanks
+
+ROWS_PER_CELL = 25  # that cells of numbers are made for
+
+
+@public
+def conditional_map(
+    y: Outcomes | None,
+    prediction: Predictions | None = None,
+    *,
+    covariates: Any = None,
+    search_prediction: bool | None = None,
+    level: float = 0.95,
+    resamples: int = 999,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: Any = None,
+    rng: Rng = 0,
+) -> Curve:
+    r"""How far predictions are off in cells of each covariate, with limits for all cells together.
+
+    Cells have about 25 rows or more, at most 16 a covariate; shown are those with 20 rows and, where events are rare,
+    about 5 expected ones. The limits are those of `conditional_test`, with the critical value of these cells alone.
+
+    Parameters
+    ----------
+    y, prediction, covariates, search_prediction, weights, classes, pos_label
+        As in `conditional_test`.
+    level
+        Confidence of the limits of all cells together.
+    resamples
+        Number of redraws of calibrated predictions for the limits, and of redraws for the regions.
+    rng
+        Generator or seed of these, and of ties between outcome and draws.
+
+    Returns
+    -------
+    Curve
+        One point per covariate, cell and column of `conditional_test`: `covariate`, `cell` (in words), `left`, `right`
+        (NaN for categories), `rows`, `column`, `observed`, `predicted`, `difference`, `low`, `high`. Of draws and
+        distributions the difference is the shift of the outcomes in predictive standard deviations, positive if
+        predictions are too low, or the log of the factor that the spread needs. Covariates are ordered by their
+        clearest cell. Details have the `regions` of `conditional_test`, and `pair_difference`, the difference in 8 × 8
+        cells, where the first is a box.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.linspace(-2, 2, 400)
+    >>> y = np.arange(400) % 10 < np.where(x > 1, 8, 5)
+    >>> found = conditional_map(y, np.full(400, 0.5), covariates=x, resamples=99)
+    >>> found.cell[-1], round(float(found.difference[-1]), 2), found.rows[-1].item()
+    ('1.75 to 2', 0.26, 25)
+    """
+    options = MapOptions(covariates, search_prediction, level, resamples, rng)
+    return CONDITIONAL_MAP(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    covariates: Any
+    search_prediction: bool | None
+    level: float
+    resamples: int
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        self.asked  # noqa: B018  # refuses what is wrong
+
+    @property
+    def asked(self) -> ConditionalOptions:
+        """The options of the test whose regions are shown."""
+        known = {"level": self.level, "resamples": self.resamples, "rng": self.rng}
+        return ConditionalOptions(self.covariates, search_prediction=self.search_prediction, **known)  # type: ignore[arg-type]
+
+
+class Cells(NamedTuple):
+    """The cells of all covariates, those that are shown first known by their covariate and number."""
+
+    axes: list[Axis]
+    sums: list[CellSums]
+    covariate: NDArray[np.intp]  # (T,), of each cell
+    cell: NDArray[np.intp]  # (T,)
+
+    @classmethod
+    def of(cls, searched: Searched) -> Cells:
+        """Cut every covariate into cells."""
+        table = searched.covariates
+        g = max(2, min(INTERVAL_CELLS, len(table.x) // ROWS_PER_CELL))
+        axes = [Axis(table.x[:, j], len(table.labels[j]), g) for j in range(table.q)]
+        counts = [axis.cells for axis in axes]
+        cell = np.concatenate([np.arange(count) for count in counts])
+        return cls(
+            axes, [CellSums(axis.code, axis.cells) for axis in axes], np.repeat(np.arange(table.q), counts), cell
+        )
+
+    def totals(self, columns: FloatArray) -> FloatArray:
+        """Return sums over cells of columns (n, k), (T, k)."""
+        return np.concatenate([sums.of(columns) for sums in self.sums])
+
+
+def largest_squares(
+    cells: Cells, scale: FloatArray, searched: Searched, B: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return the largest Z² over all cells and columns of each of B redraws of calibrated predictions."""
+    residuals, T = searched.residuals, len(scale)
+    w = searched.w[:, None, None]
+    K = residuals.draw(np.random.default_rng(0), 1).shape[2]
+    size = max(1, NUMBERS_AT_ONCE // (residuals.n * K))
+    seeds = rng.integers(2**63, size=-(-B // size))
+
+    def work(part: slice) -> FloatArray:
+        chance, sets = np.random.default_rng(seeds[part.start // size]), part.stop - part.start
+        drawn = (w * residuals.draw(chance, sets)).reshape(residuals.n, -1)
+        return np.asarray(((cells.totals(drawn).reshape(T, sets, K) * scale[:, None, :K]) ** 2).max(axis=(0, 2)))
+
+    return np.concatenate(list(on_threads(work, B, size=size)))
+
+
+def _finish(kept: Any, options: MapOptions) -> Curve:
+    curve = map_of(kept, options.asked, CONDITIONAL_TEST.finish(kept, options.asked).details["regions"])
+    if curve is None:
+        raise NotApplicableError("no cell of a covariate has enough rows; more rows are needed")
+    return curve
+
+
+def map_of(
+    kept: Any, options: ConditionalOptions, regions: tuple[Region, ...], class_names: tuple[str, ...] = ()
+) -> Curve | None:
+    """Return the map, given the regions of the same rows; None if no cell has enough rows."""
+    found = prepare(kept, replace(options, null="calibrated", alternative="two-sided"), class_names)
+    searched, residuals = found.searched, found.searched.residuals
+    cells = Cells.of(searched)
+    scale = searched.rule.scale(cells.totals(searched.rule.measures))  # (T, m)
+    if not scale.any():
+        return None
+    copies = residuals.C if residuals.ranks is not None else 1
+    squares = largest_squares(cells, scale, searched, options.resamples, generator(options.rng))
+    reach = np.sqrt(
+        critical(squares, options.level) if copies == 1 else np.quantile(squares, 1 - (1 - options.level) / copies)
+    )
+    t, k = np.nonzero(scale)
+    lines = [_line(cells, found, int(i), int(j), float(reach)) for i, j in zip(t, k, strict=True)]
+    most = np.zeros(searched.covariates.q)
+    Z = np.abs(cells.totals(searched.w[:, None] * residuals.F) * scale).max(axis=1)
+    np.maximum.at(most, cells.covariate, Z)
+    first = regions[0].names if regions else ()
+    names = searched.covariates.names
+    ranked = sorted(range(most.size), key=lambda j: (names[j] not in first, -most[j]))
+    place = np.argsort(ranked)
+    order = np.lexsort((cells.cell[t], k, place[cells.covariate[t]]))
+    columns = {
+        key: np.array([lines[i][key] for i in order], dtype=object if key in TEXTS else None) for key in lines[0]
+    }
+    return Curve(
+        kind="conditional_map",
+        columns=columns,
+        method=f"limits of {len(order):,} cells together, {options.resamples:,} redraws of calibrated predictions",
+        n=kept.n,
+        details={
+            "names": residuals.names,
+            "columns": tuple(column.text for column in residuals.columns),
+            "unit": "share" if residuals.is_share else "sd",
+            "level": options.level,
+            "covariates": tuple(names[j] for j in ranked),
+            "regions": regions,
+            **_pair(regions, searched),
+        },
+    )
+
+
+TEXTS = ("covariate", "cell", "column")
+
+
+def _line(cells: Cells, found: Found, t: int, k: int, reach: float) -> dict[str, Any]:
+    """Return what is shown of a column in a cell."""
+    searched, residuals = found.searched, found.searched.residuals
+    j, cell = int(cells.covariate[t]), int(cells.cell[t])
+    axis, labels = cells.axes[j], searched.covariates.labels[j]
+    rows = axis.code == cell
+    seen = RegionMean.of(residuals.F[rows, k], residuals.v[rows, k], residuals.stated[rows, k], searched.w[rows])
+    low, high = seen.limits(reach, share=residuals.is_share)
+    unit = float(residuals.units[k])
+    left, right, text = math.nan, math.nan, labels[cell] if labels else ""
+    if not labels:
+        x = searched.covariates.x[:, j]
+        left, right = cut(axis, cell - 1)[0], cut(axis, cell)[0]
+        left, right = max(left, float(x.min())), min(right, float(x.max()))
+        text = f"{left:.3g} to {right:.3g}"
+    return {
+        "covariate": searched.covariates.names[j],
+        "cell": text,
+        "left": left,
+        "right": right,
+        "rows": seen.n,
+        "column": residuals.columns[k].text,
+        "observed": seen.stated + unit * seen.mean,
+        "predicted": seen.stated,
+        "difference": unit * seen.mean,
+        "low": unit * low,
+        "high": unit * high,
+    }
+
+
+def _pair(regions: tuple[Region, ...], searched: Searched) -> dict[str, Any]:
+    """Return the difference in the cells of the two covariates of the first region, if it is a box."""
+    if not regions or len(regions[0].covariates) < 2:
+        return {}
+    first, table, residuals = regions[0], searched.covariates, searched.residuals
+    axes = [Axis(table.x[:, j], len(table.labels[j]), BOX_CELLS) for j in first.covariates]
+    code = axes[0].code.astype(np.intp) * axes[1].cells + axes[1].code
+    cells = axes[0].cells * axes[1].cells
+    w, F = searched.w, residuals.F[:, first.column]
+    total, weight = np.bincount(code, w * F, minlength=cells), np.bincount(code, w, minlength=cells)
+    mean = np.where(weight > 0, residuals.units[first.column] * total / np.where(weight > 0, weight, 1.0), np.nan)
+    return {"pair": first.names, "pair_difference": mean.reshape(axes[0].cells, axes[1].cells)}
+
+
+CONDITIONAL_MAP = enter(
+    Entry(
+        conditional_map,
+        MapOptions,
+        lambda rows, options: keep_covariates(rows, options.asked, "conditional_map"),
+        _finish,
+        reads=(KeptCovariates, KeptRanks),
+        kind="curve",
+        predictions=JUDGED,
+        unequal=True,
+    )
+)

@@ -1,0 +1,491 @@
+"""`conditional_test`: whether predictions of any kind are right wherever the covariates lie, and where not."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant.conditional.cells import MIN_REGION_ROWS
+from calibrant.conditional.kept import KeptCovariates
+from calibrant.conditional.parts import average_error, parts
+from calibrant.conditional.regions import Limits, Look, Region, found_regions, named
+from calibrant.conditional.residuals import (
+    FUNCTIONS,
+    OF_ROWS,
+    Coordinate,
+    Residuals,
+    alike,
+    flipped,
+    nested,
+    of_classes,
+    of_distributions,
+    of_ranks,
+)
+from calibrant.conditional.statistics import (
+    MIN_ROWS,
+    Method,
+    Redrawn,
+    Searched,
+    Statistics,
+    critical,
+    joint_pvalues,
+)
+from calibrant.core.annotations import Alternative, Labels, Outcomes, Quantities, Quantity, Rng
+from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.null import upper_counts
+from calibrant.core.results import TestResult
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import Rng as AnyRng
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.covariates import Covariates
+from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.groups import read_row_labels
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.kinds import KINDS
+from calibrant.inputs.options import check_choice, check_count, check_level, generator
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.sets import Sets
+from calibrant.ranking.kept_ranks import KeptRanks, needed_covariates
+from calibrant.ranking.quantities import RankedBy, ranked_by, uses_covariates
+
+Null: TypeAlias = Literal["calibrated", "alike"]
+Predictions: TypeAlias = ArrayLike | Intervals | Sets | Quantiles | Distribution | CdfValues
+JUDGED = tuple(KINDS)
+ONE_SIDED = ("event", "coverage", "quantile")  # columns with an alternative
+MIN_CLUSTERS = 40
+MAX_WORDS_OF_DIRECTION = 5
+SAME_VALUES = "covariates ({name}) is the outcome: it was not known before. Leave it out"
+
+
+@public
+def conditional_test(
+    y: Outcomes | None,
+    prediction: Predictions | None = None,
+    *,
+    covariates: Any = None,
+    method: Method = "joint",
+    null: Null | None = None,
+    alternative: Alternative | None = None,
+    search_prediction: bool | None = None,
+    level: float = 0.95,
+    resamples: int = 999,
+    pairs: Sequence[tuple[Any, Any]] | None = None,
+    clusters: ArrayLike | None = None,
+    calibration_size: int | None = None,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: Any = None,
+    quantity: Quantities | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
+    rng: Rng = 0,
+) -> TestResult:
+    r"""Test whether predictions are right wherever the covariates lie, and say where they are not.
+
+    Columns F are differences between what happened and what was stated, with variance v if predictions are calibrated:
+    y - p of an event; of classes whether the most probable one happened, and each class; whether intervals, sets and
+    quantiles contain the outcome, less their level; of distributions and draws :math:`\varphi_1` (shift) and
+    :math:`\varphi_2` (spread), orthonormal polynomials of the rank. Of a region R
+
+    .. math:: Z_R = \frac{\sum_R wF}{\sqrt{\sum_R w^2 v}} .
+
+    =========  =====================================================================================================
+    ``scan``   the largest charged square: Z² of all rows, of intervals of 16 cells of each covariate and of what they
+               leave, and Z² - 6 of boxes of 8 × 8 cells of two covariates
+    ``trend``  F'WU (U'W²VU)⁻ U'WF, the score statistic with U linear and quadratic in the ranks of each covariate
+    =========  =====================================================================================================
+
+    ``"joint"`` takes the smaller p-value of the two on shared redraws, and the p-value of that: exact, because all
+    steps treat the data and the redraws alike. A region needs 20 rows and expected events, or non-events, of about 5.
+
+    Covariates are what was known when the prediction was made: one that is known only after the outcome makes any
+    prediction look wrong.
+
+    Parameters
+    ----------
+    y, prediction, weights, classes, pos_label
+        As in `ece`, `coverage` or `uniformity_test`; or a summary, such as ``KeptRanks.of(ranks, M, covariates=x)``.
+    covariates
+        What was known of each row: numbers (n,) or (n, q), texts, booleans, a data frame, or a mapping from names to
+        columns; at most 200. Needed, except with a summary. Columns of arrays are called x0, x1, ... A text or boolean
+        has a region for each category; more than 16 categories are pooled.
+    method
+        ``"joint"``, ``"scan"`` or ``"trend"``.
+    null
+        ``"calibrated"`` redraws outcomes from the predictions: right given the covariates. ``"alike"``: off elsewhere
+        than on average, whatever is wrong alike everywhere; the default of draws, whose rows are then permuted. Events
+        are compared with a logistic map that is fitted to the same rows, coverage with that of all rows.
+    alternative
+        Of events, coverage and quantiles: ``"less"`` if only too few outcomes are an error, the default of sets and
+        with `calibration_size`; ``"greater"``; or ``"two-sided"``.
+    search_prediction
+        Whether the prediction is searched like a covariate: a probability, the centre and the width of intervals, the
+        size of sets. By default it is, but for draws.
+    level
+        Confidence level of the regions that are stated, of their limits, and of those of parts.
+    resamples
+        Number of redraws.
+    pairs
+        The pairs of covariates, by number or name, whose boxes are searched; all by default, none above 25 covariates.
+    clusters
+        Labels of rows that may depend on each other, at least 40: each redraw changes the sign of whole clusters, which
+        is not exact. Not for classes, distributions and draws.
+    calibration_size
+        For intervals and sets of split conformal prediction: the number of calibration scores. Conformal methods
+        promise their coverage on average only.
+    quantity, log_likelihood, log_density_y, draws
+        For `Samples`: what is ranked in place of the coordinates, and among how many draws, as in `ranks`. The x of
+        ``f(z, x)`` is `covariates`.
+    rng
+        Generator or seed of the redraws, of ties between outcome and draws, and of the choice of draws.
+
+    Returns
+    -------
+    TestResult
+        `pvalue`, `statistic` the smaller p-value of the two, and `estimate` the mean of each column. `details` has
+        `columns` in words, the p-values of `trend` and `scan` (not adjusted), `largest` (charged square), `critical`
+        (that of a region that is stated), `regions` (up to three records, see `conditional.regions.Region`), `parts`
+        (for shares 1 to 1/16 of the rows, at most how much any such part that one covariate cuts out is off),
+        `average_error` (`estimate` and lower limit `low` of how much rows are off on average; None where it is not
+        known), `visible` (the error of half of the rows, set apart by one covariate, that would have been found 4 times
+        in 5), `direction` (if the trend is clearer) and `smallest possible`. Coordinates of vectors are tested
+        together, each with its own `pvalue_each`.
+
+    Examples
+    --------
+    Events happen more often than stated where x is beyond 1:
+
+    >>> import numpy as np
+    >>> x = np.linspace(-2, 2, 400)
+    >>> y = np.arange(400) % 10 < np.where(x > 1, 8, 5)
+    >>> found = conditional_test(y, np.full(400, 0.5), covariates=x, resamples=99)
+    >>> found.pvalue, found.details["regions"][0].text[:71]
+    (0.01, 'for x0 > 1 (100 rows) events happen 80 % of the time where 50 % are pre')
+    """
+    by = (quantity, log_likelihood, log_density_y, draws)
+    search = (covariates, method, null, alternative, search_prediction, level, resamples, pairs)
+    options = ConditionalOptions(*search, clusters, calibration_size, rng, *by)
+    return CONDITIONAL_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class ConditionalOptions:
+    covariates: Any = None
+    method: Method = "joint"
+    null: Null | None = None
+    alternative: Alternative | None = None
+    search_prediction: bool | None = None
+    level: float = 0.95
+    resamples: int = 999
+    pairs: Sequence[tuple[Any, Any]] | None = None
+    clusters: Any = None
+    calibration_size: int | None = None
+    rng: AnyRng = 0
+    quantity: Quantities | None = None
+    log_likelihood: Quantity | None = None
+    log_density_y: ArrayLike | None = None
+    draws: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "level", check_level(self.level))
+        object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
+        check_choice("alternative", self.alternative, None, "two-sided", "less", "greater")
+        if self.calibration_size is not None:
+            object.__setattr__(self, "calibration_size", check_count("calibration_size", self.calibration_size))
+        critical(np.zeros(self.resamples), self.level)
+        generator(self.rng)
+        self.ranked_by  # noqa: B018  # refuses options that do not go together
+
+    @property
+    def ranked_by(self) -> RankedBy:
+        """Which ranks are taken of draws."""
+        x = self.covariates if self.quantity is not None and uses_covariates(self.quantity) else None
+        return RankedBy(self.quantity, x, self.log_likelihood, self.log_density_y, self.draws, self.rng)
+
+
+def keep_covariates(rows: Any, options: ConditionalOptions, verb: str = "conditional_test") -> Any:
+    """Keep the rows, or the ranks of draws, with the covariates of each."""
+    x = needed_covariates(verb, options.covariates, rows.n, rows.keep)
+    refuse_outcomes(rows, x)
+    if rows.samples is not None:
+        _refuse("clusters", options.clusters, "draws")
+        return KeptRanks.of_ranked(ranked_by(rows, options.ranked_by), rows.w, x)
+    for name in ("quantity", "log_likelihood", "log_density_y", "draws"):
+        _refuse(name, getattr(options, name), KINDS[rows.kind].words)
+    clusters = options.clusters
+    if clusters is not None:
+        clusters = read_row_labels(clusters, rows.n, name="clusters", keep=rows.keep).code
+    return KeptCovariates.of(rows, x, clusters)
+
+
+def _refuse(option: str, value: Any, what: str) -> None:
+    if value is not None:
+        raise InputError(f"{{{option}=}} is not for {what}; leave it out", option=option)
+
+
+def refuse_outcomes(rows: Any, x: Covariates) -> None:
+    """Refuse a covariate that is the outcome; warn of one that puts the rows in the same order."""
+    y = np.asarray(rows.y)
+    if y.ndim != 1 or y.size < MIN_REGION_ROWS or (y == y[0]).all():
+        return
+    order = np.unique(y, return_inverse=True)[1]
+    for name, labels, column in zip(x.names, x.labels, x.x.T, strict=True):
+        if labels:
+            continue
+        if np.array_equal(column, y):
+            raise InputError(SAME_VALUES.format(name=name))
+        if np.array_equal(np.unique(column, return_inverse=True)[1], order):
+            warnings.warn(
+                f"covariates ({name}) has the rank correlation 1 with the outcome: was it known before?", stacklevel=4
+            )
+
+
+class Found(NamedTuple):
+    """What was searched, and what came out."""
+
+    searched: Searched
+    tests: Statistics
+    order: NDArray[np.intp]  # which of the caller's rows these are
+    alternative: Alternative
+    null: Null
+
+
+def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> Found:
+    """Return the rows in the order of their values, as residuals, with the covariates that vary."""
+    if kept.n < MIN_ROWS:
+        raise NotApplicableError(f"a search of covariates needs at least {MIN_ROWS} rows; got {kept.n}")
+    order = kept.order()
+    w, clusters, residuals = _residuals(kept, order, options, class_names)
+    null: Null = options.null or ("alike" if residuals.ranks and not residuals.ranks.cells else "calibrated")
+    alternative = _alternative(kept, options, residuals)
+    if null == "alike":
+        residuals = alike(residuals, w)
+    if (residuals.v <= 0).all():
+        raise NotApplicableError("every prediction is certain: 0, 1 or a level of 0 or 1. No error can be searched for")
+    if clusters is not None:
+        residuals = replace(residuals, law=flipped(residuals.F, clusters))
+    table, said = _searched_covariates(kept, order, residuals, options)
+    searched = Searched(residuals, table, w, clusters)
+    tests = Statistics(searched, options.method, options.pairs, alternative)
+    tests.said += [*said, *residuals.said]
+    return Found(searched, tests, order, alternative, null)
+
+
+def _residuals(
+    kept: Any, order: NDArray[np.intp], options: ConditionalOptions, class_names: tuple[str, ...]
+) -> tuple[FloatArray, NDArray[np.intp] | None, Residuals]:
+    """Return weights of mean 1, clusters and residuals of the rows in an order."""
+    if isinstance(kept, KeptRanks):
+        residuals, w, clusters = of_ranks(kept, order), kept.w[order], None
+        if options.calibration_size is not None:
+            raise InputError("{calibration_size=} is for intervals and sets", option="calibration_size")
+    else:
+        rows = kept.kept[0].rows.take(order)
+        w, clusters = rows.w, kept.clusters[order] if kept.clusters.size else None
+        residuals = _of_kind(rows, options, class_names)
+        if clusters is not None:
+            clusters = _checked_clusters(clusters, residuals)
+    return np.asarray(w / w.mean()), clusters, residuals
+
+
+def _of_kind(rows: Any, options: ConditionalOptions, class_names: tuple[str, ...]) -> Residuals:
+    N = options.calibration_size
+    if N is not None and rows.kind not in ("intervals", "sets"):
+        raise InputError("{calibration_size=} is for intervals and sets", option="calibration_size")
+    if rows.kind == "classes":
+        return of_classes(rows, class_names)
+    if rows.kind not in OF_ROWS:
+        return of_distributions(rows, generator(options.rng))
+    found = OF_ROWS[rows.kind](rows)
+    if N is None:
+        return found
+    said = f"coverage promised on average only, after {N:,} calibration scores"
+    return replace(found, law=nested(found.stated[0], N), said=(*found.said, said))
+
+
+def _checked_clusters(clusters: NDArray[Any], residuals: Residuals) -> NDArray[np.intp]:
+    if residuals.columns[0].quantity not in ONE_SIDED:
+        raise InputError(
+            "{clusters=} is for events, intervals, sets and quantiles; leave it out",
+            option="clusters",
+        )
+    found, code = np.unique(clusters, return_inverse=True)
+    if found.size < MIN_CLUSTERS:
+        raise NotApplicableError(f"signs of clusters need at least {MIN_CLUSTERS} clusters; got {found.size}")
+    return np.asarray(code)
+
+
+def _alternative(kept: Any, options: ConditionalOptions, residuals: Residuals) -> Alternative:
+    is_sets = isinstance(kept, KeptCovariates) and kept.kept[0].kind == "sets"
+    if options.alternative is None:
+        return "less" if is_sets or options.calibration_size is not None else "two-sided"
+    if options.alternative != "two-sided" and residuals.columns[0].quantity not in ONE_SIDED:
+        raise InputError("{alternative=} is for events, coverage and quantiles; leave it out", option="alternative")
+    return options.alternative
+
+
+def _searched_covariates(
+    kept: Any, order: NDArray[np.intp], residuals: Residuals, options: ConditionalOptions
+) -> tuple[Covariates, list[str]]:
+    """Return the covariates that vary, and the prediction among them if that is searched."""
+    varies = (kept.x.max(axis=0) > kept.x.min(axis=0)).tolist()
+    if not any(varies):
+        raise NotApplicableError("no covariate varies between rows, so predictions cannot be off in some of them")
+    table = kept.covariates.columns([j for j, used in enumerate(varies) if used]).take(order).pooled
+    dropped = [name for name, used in zip(kept.names, varies, strict=True) if not used]
+    said = [f"constant covariates left out: {', '.join(dropped)}"] if dropped else []
+    if options.search_prediction is not False:
+        for name, values in residuals.coordinates:
+            if values.max() > values.min():
+                table = _with_coordinate(table, Coordinate(name, values))
+    return table, said
+
+
+def _with_coordinate(table: Covariates, found: Coordinate) -> Covariates:
+    name = found.name
+    while name in table.names:
+        name = f"predicted {name}"
+    return Covariates(
+        np.concatenate([table.x, found.values[:, None]], axis=1), (*table.labels, ()), (*table.names, name)
+    )
+
+
+def found_of(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> TestResult:
+    """Return the result of the test of kept rows; columns are called by these names of classes."""
+    rng = generator(options.rng)
+    found = prepare(kept, options, class_names)
+    searched, tests, B = found.searched, found.tests, options.resamples
+    residuals = searched.residuals
+    T = Redrawn(tests.observed(), tests.redrawn(B, rng))
+    p = joint_pvalues(T)
+    each = np.stack([upper_counts(T.sets(c))[:, 0] for c in range(len(p))], axis=1) / (B + 1)  # (S, C)
+    regions, details = _where(found, T, p, options.level)
+    average = None
+    if found.null == "calibrated" and found.alternative == "two-sided":
+        average = average_error(searched, options.level, rng)
+    mean = np.average(residuals.F if residuals.raw is None else residuals.raw, axis=0, weights=searched.w)
+    return TestResult(
+        statistic=float(each.min()),
+        pvalue=float(p.min()),
+        estimate=float(mean[0]) if mean.size == 1 else mean,
+        method=_words(found, B),
+        n=kept.n,
+        details={
+            "columns": tuple(column.text for column in residuals.columns),
+            "names": residuals.names,
+            "covariates": searched.covariates.names,
+            "given": len(kept.names),
+            **{name: float(values.min()) for name, values in zip(tests.names, each, strict=True)},
+            **details,
+            "regions": tuple(region.reordered(found.order) for region in regions),
+            "parts": parts(searched, options.level, found.alternative),
+            "average_error": average,
+            "visible": tests.visible(T.redrawn, options.level),
+            "direction": _direction(searched, tests, p, each, options.level),
+            "smallest possible": 1 / (B + 1),
+            **_of_coordinates(found, p, regions, options.level),
+        },
+    )
+
+
+def _where(found: Found, T: Redrawn, p: FloatArray, level: float) -> tuple[tuple[Region, ...], dict[str, Any]]:
+    """Return the regions that are stated, and the largest charged square with that which a region must reach."""
+    tests = found.tests
+    if "scan" not in tests.names:
+        return (), {"largest": math.nan, "critical": math.nan}
+    k = tests.names.index("scan")
+    largest = np.sort(T.redrawn[k].max(axis=1))
+    copies = len(p) if T.is_shared else 1
+    of_all = (
+        critical(largest, level) if copies == 1 else np.quantile(largest, 1 - (1 - level) / copies, method="higher")
+    )
+    limits = Limits(largest, float(of_all), level, copies)
+    related = np.flatnonzero(p <= 1 - level).tolist() if len(p) > 1 else [0]
+    regions = found_regions(found.searched, tests.scan, related, limits)
+    return regions, {"largest": float(T.observed[k].max()), "critical": limits.critical}
+
+
+def _of_coordinates(found: Found, p: FloatArray, regions: tuple[Region, ...], level: float) -> dict[str, Any]:
+    """Return the p-value of each coordinate, and what of its ranks changes most: "shift", "spread" or nothing."""
+    residuals = found.searched.residuals
+    if residuals.is_share:
+        return {}
+    K = len(residuals.columns) // residuals.C
+    limits = Limits(np.zeros(1), 0.0, level)
+    functions = []
+    for c in range(residuals.C):
+        own = [residuals.columns[region.column].quantity for region in regions if region.column // K == c]
+        if p[c] > 1 - level:
+            own = [""]
+        elif not own and not found.tests.scan.is_empty:
+            best = named(Look(found.searched, found.tests.scan, c, limits))
+            own = [residuals.columns[best.column].quantity]
+        functions.append(own[0] if own else FUNCTIONS[0])
+    single = residuals.C == 1
+    return {
+        "pvalue_each": float(p[0]) if single else p,
+        "function_each": functions[0] if single else tuple(functions),
+    }
+
+
+def _direction(searched: Searched, tests: Statistics, p: FloatArray, each: FloatArray, level: float) -> str:
+    """Say along which ranks of covariates predictions change most, if the trend has the smaller p-value."""
+    if "trend" not in tests.names or p.min() > 1 - level:
+        return ""
+    k = tests.names.index("trend")
+    if len(tests.names) > 1 and each[k].min() >= each[1 - k].min():
+        return ""
+    residuals, table = searched.residuals, searched.covariates
+    column = int(tests.trend.of(residuals.F[:, None])[0].argmax())
+    numbers = [j for j in range(table.q) if not table.labels[j]]
+    if not numbers:
+        return ""
+    from calibrant.conditional.statistics import features
+
+    t = features(table.columns(numbers))[:, ::2]
+    t = (t - t.mean(axis=0)) / t.std(axis=0)
+    slope = np.linalg.lstsq(t, residuals.F[:, column], rcond=None)[0]
+    terms = [j for j in np.argsort(-np.abs(slope)) if abs(slope[j]) >= np.abs(slope).max() / 2]
+    said = " ".join(f"{'+' if slope[j] > 0 else '-'} {table.names[numbers[j]]}" for j in terms[:MAX_WORDS_OF_DIRECTION])
+    return f"along {said.removeprefix('+ ')}"
+
+
+def _words(found: Found, B: int) -> str:
+    residuals, tests = found.searched.residuals, found.tests
+    if found.searched.clusters is not None:
+        redraws = f"changes of the signs of {found.searched.clusters.max() + 1:,} clusters, not exact"
+    elif residuals.contrast:
+        redraws = "permutations of the rows"
+    else:
+        redraws = "redraws of calibrated predictions"
+    names = " and ".join(tests.names)
+    what = f"smaller p-value of {names}" if len(tests.names) > 1 else names
+    beside = {"calibrated": "right given the covariates", "alike": "off elsewhere than on average"}[found.null]
+    said = [f"{what} on {B:,} {redraws} ({beside})", *tests.said]
+    if found.alternative != "two-sided":
+        said.append(f"alternative {found.alternative}")
+    if residuals.C > 1:
+        said.append(f"{residuals.C} coordinates, {'smallest over all' if residuals.contrast else 'Holm'}")
+    return "; ".join(said)
+
+
+CONDITIONAL_TEST = enter(
+    Entry(
+        conditional_test,
+        ConditionalOptions,
+        keep_covariates,
+        found_of,
+        reads=(KeptCovariates, KeptRanks),
+        kind="test",
+        predictions=JUDGED,
+        unequal=True,
+    )
+)

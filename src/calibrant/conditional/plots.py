@@ -1,0 +1,162 @@
+"""Pictures of a conditional map: one small picture per covariate, and a coloured table of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core import palette
+from calibrant.core.formulas import readable
+from calibrant.core.panels import SMALL, new_panel
+from calibrant.core.pictures import Mark, Picture
+from calibrant.core.plot_style import drawn_text, dress, plain, shortened
+
+MAX_MULTIPLES = 9
+MAX_NAME_CHARACTERS = 22
+MAP_ROOM = (3.2, 3.0, 0.6, 3.4)  # left, above, right and below a panel, in sizes of its text
+
+
+def _drawn_column(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Return which column is drawn: that of the first region, or the one whose limits leave out 0 most clearly."""
+    if details["regions"]:
+        return str(details["columns"][details["regions"][0].column])
+    beyond = np.maximum(columns["low"], -np.asarray(columns["high"]))
+    return str(columns["column"][int(np.argmax(beyond))])
+
+
+def _rows(columns: Mapping[str, Any], details: Mapping[str, Any], name: str) -> NDArray[np.intp]:
+    column = _drawn_column(columns, details)
+    return np.flatnonzero((np.asarray(columns["covariate"]) == name) & (np.asarray(columns["column"]) == column))
+
+
+def _scale(details: Mapping[str, Any]) -> tuple[float, str]:
+    return (100.0, "percentage points") if details["unit"] == "share" else (1.0, "predictive sd or log of the factor")
+
+
+def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    panels = details["covariates"][:MAX_MULTIPLES]
+    pair = details.get("pair_difference")
+    count = len(panels) + (pair is not None)
+    small = SMALL * float(ax.xaxis.label.get_size())
+    drawn = []
+    for k, name in enumerate(panels):
+        panel = new_panel(ax, k, count, MAP_ROOM)
+        _draw_one(panel, columns, details, name, small)
+        panel.set_title(drawn_text(name, details, MAX_NAME_CHARACTERS), fontsize=small, color=palette.INK, pad=2.5)
+        drawn.append(panel)
+    ends = [panel.get_ylim() for panel in drawn]
+    for panel in drawn:
+        panel.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
+    if pair is not None:
+        names = tuple(drawn_text(name, details, MAX_NAME_CHARACTERS) for name in details["pair"])
+        _draw_pair(new_panel(ax, len(panels), count, MAP_ROOM), np.asarray(pair), names, small, _scale(details)[0])
+    column = plain(shortened(readable(_drawn_column(columns, details)), 2 * MAX_NAME_CHARACTERS))
+    ax.set_ylabel(f"{column}: observed less predicted, {_scale(details)[1]}", color=palette.INK)
+    ax.set_xlabel("limits: for all cells together", color=palette.INK)
+
+
+def _draw_one(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], name: str, size: float) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    rows = _rows(columns, details, name)
+    left, right = (np.asarray(columns[side])[rows] for side in ("left", "right"))
+    value, low, high = (_scale(details)[0] * np.asarray(columns[key])[rows] for key in ("difference", "low", "high"))
+    is_category = bool(np.isnan(left).all())
+    x = np.arange(rows.size, dtype=float) if is_category else (left + right) / 2
+    for region in details["regions"][:1]:
+        if rows.size and name in region.names and not is_category:
+            for a, b in region.bounds[region.names.index(name)]:
+                ax.axvspan(max(a, left.min()), min(b, right.max()), color=palette.COUNTS, zorder=0, linewidth=0)
+    ax.axhline(0.0, color=palette.REFERENCE, linewidth=1, linestyle="--", zorder=1)
+    ax.errorbar(x, value, [value - low, high - value], fmt="o", markersize=2.5, color=palette.OBSERVED, linewidth=1)
+    dress(ax)
+    ax.tick_params(labelsize=size, length=2, pad=1.5)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=4))
+    if is_category:
+        labels = [plain(shortened(str(cell), MAX_NAME_CHARACTERS)) for cell in np.asarray(columns["cell"])[rows]]
+        ax.set_xticks(x, labels, rotation=30, ha="right")
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=3))
+
+
+def _draw_pair(ax: Any, difference: Any, names: tuple[str, ...], size: float, scale: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    most = float(np.nanmax(np.abs(difference))) or 1.0
+    for (i, j), value in np.ndenumerate(difference):
+        if not np.isnan(value):
+            colour = palette.SECOND if value > 0 else palette.OBSERVED
+            ax.add_patch(Rectangle((i, j), 1, 1, facecolor=(colour, abs(value) / most), edgecolor="none"))
+            text = f"{scale * value:.{0 if scale > 1 else 1}f}"
+            ax.text(i + 0.5, j + 0.5, text, ha="center", va="center", fontsize=0.6 * size, color=palette.INK)
+    ax.set(xlim=(0, difference.shape[0]), ylim=(0, difference.shape[1]), xticks=[], yticks=[])
+    ax.set_xlabel(names[0], fontsize=size, color=palette.INK, labelpad=2)
+    ax.set_ylabel(names[1], fontsize=size, color=palette.INK, labelpad=2)
+    dress(ax)
+    ax.grid(False)
+    ax.set_title("the pair, in cells of equal mass", fontsize=size, color=palette.INK, pad=2.5)
+
+
+def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say which covariates have cells whose limits do not contain 0, and the first region."""
+    rows = np.concatenate([_rows(columns, details, name) for name in details["covariates"]])
+    off = (np.asarray(columns["low"])[rows] > 0) | (np.asarray(columns["high"])[rows] < 0)
+    names = list(dict.fromkeys(np.asarray(columns["covariate"])[rows][off].tolist()))
+    cells = f"{int(off.sum())} of {off.size} cells have limits of the difference without 0"
+    which = f" ({', '.join(names)})" if names else ""
+    region = f" First region: {details['regions'][0].text}." if details["regions"] else ""
+    return f"Observed less predicted along {len(details['covariates'])} covariates. {cells}{which}.{region}"
+
+
+def marks_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    scale, found = _scale(details)[0], []
+    for k, name in enumerate(details["covariates"][:MAX_MULTIPLES]):
+        for place, i in enumerate(_rows(columns, details, name).tolist()):
+            left, right = float(columns["left"][i]), float(columns["right"][i])
+            value, low, high = (scale * float(columns[key][i]) for key in ("difference", "low", "high"))
+            text = f"{name} {columns['cell'][i]}: {value:.2g} ({low:.2g} to {high:.2g})"
+            found.append(Mark(place if np.isnan(left) else (left + right) / 2, value, text, k))
+    return found
+
+
+CONDITIONAL_MAP = Picture(
+    draw_conditional_map,
+    marks_conditional_map,
+    describe_conditional_map,
+    thinned=("rows", "difference"),
+    lines="covariate",
+    scattered=True,
+    options=("mathtext",),
+)
+
+
+def draw_parts(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    share, at_most = (np.asarray(columns[name]) for name in ("share", "at_most"))
+    ax.plot(share, 100 * at_most, marker="o", color=palette.OBSERVED, linewidth=1.5)
+    ax.set_xscale("log", base=2)
+    ax.set(xlabel="share of the rows", ylabel="off by at most, percentage points")
+    ax.set_ylim(bottom=0)
+    dress(ax)
+    ax.set_xticks(share, [f"1/{round(1 / each)}" if each < 1 else "all" for each in share], minor=False)
+
+
+def describe_parts(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say how far parts are off at most."""
+    said = [
+        f"{share:.4g} of the rows: {100 * limit:.2g}"
+        for share, limit in zip(columns["share"], columns["at_most"], strict=True)
+    ]
+    return f"At most how many percentage points any part of the rows is off: {'; '.join(said)}."
+
+
+def marks_parts(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    pairs = zip(np.asarray(columns["share"]).tolist(), np.asarray(columns["at_most"]).tolist(), strict=True)
+    return [
+        Mark(share, 100 * limit, f"{share:.4g} of the rows: at most {100 * limit:.2g} points") for share, limit in pairs
+    ]
+
+
+PARTS = Picture(draw_parts, marks_parts, describe_parts, thinned=("share", "at_most"))

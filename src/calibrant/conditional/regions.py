@@ -1,0 +1,420 @@
+"""Where predictions are off: the clearest regions of covariates, their adjusted limits, and a text for each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.conditional.cells import CHARGE, MIN_REGION_ROWS, Axis, Clearest, Place, RegionSearch
+from calibrant.conditional.limits import RegionMean
+from calibrant.conditional.residuals import Column
+from calibrant.conditional.statistics import Searched, features
+from calibrant.core import words
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.covariates import Covariates
+from calibrant.ranking.failures import normal_errors
+
+MAX_REGIONS = 3
+MIN_ROWS_LEFT = 60  # that no region has, to look for another one
+CORRELATED = 0.8  # beyond which another covariate may be meant as well
+MAX_ALTERNATIVES = 3  # covariates that are named beside one that they go with
+MAX_DIGITS = 15
+RARE = 0.1  # mean prediction below which differences are shares of it
+PREDICTION = "prediction"
+
+Bound = tuple[float, float] | str
+"""An interval of numbers, open below and closed above; or a category."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A region of the covariates where predictions are off.
+
+    Attributes
+    ----------
+    covariates
+        The numbers of the covariates among those that vary, one or two; none if all rows are off alike.
+    names
+        Their names.
+    bounds
+        For each covariate the intervals of its values, or the categories, that belong to the region.
+    n
+        Number of rows in it; of a second or third region those that no region before has.
+    rows
+        Which rows these are, (n,).
+    column
+        The number of the column of `columns` in which they are off.
+    observed, predicted, difference
+        Weighted means of outcome and prediction, and of their difference; of draws and distributions the shift of the
+        outcomes in predictive standard deviations, positive if predictions are too low, or the log of the factor that
+        the spread needs, to first order.
+    low, high
+        Limits of the difference, for all regions that were looked at together.
+    z
+        The standardised deviation.
+    pvalue
+        Adjusted for every region that was looked at.
+    where
+        The region in words.
+    also
+        Which other covariates could be meant, because they go with a named one; empty if none.
+    text
+        The region and its deviation in words.
+    """
+
+    covariates: tuple[int, ...]
+    names: tuple[str, ...]
+    bounds: tuple[tuple[Bound, ...], ...]
+    n: int
+    rows: NDArray[np.bool_]
+    column: int
+    observed: float
+    predicted: float
+    difference: float
+    low: float
+    high: float
+    z: float
+    pvalue: float
+    where: str
+    also: str
+    text: str
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Region):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value, and rows are an array
+
+    @property
+    def leaves_out_0(self) -> bool:
+        return self.low > 0 or self.high < 0
+
+    def without_rows(self) -> Region:
+        """Return the region without the mask of its rows, for reports, whose size must not grow with the data."""
+        return replace(self, rows=np.zeros(0, bool))
+
+    def reordered(self, order: NDArray[np.intp]) -> Region:
+        """Return the region with its rows in the order of the caller, given the place of each row there."""
+        rows = np.empty_like(self.rows)
+        rows[order] = self.rows
+        rows.flags.writeable = False
+        return replace(self, rows=rows)
+
+
+class Limits(NamedTuple):
+    """What regions are compared with: the redrawn charged squares in ascending order, and the critical one."""
+
+    largest: FloatArray
+    critical: float
+    level: float
+    copies: int = 1  # by which p-values are multiplied, where redraws are of one coordinate
+
+    def pvalue(self, charged: float) -> float:
+        """Return the share of the data and the redraws whose largest charged square is at least this one."""
+        least = charged - 1e-9 * abs(charged)
+        reached = self.largest.size - int(np.searchsorted(self.largest, least, side="left"))
+        return min(1.0, self.copies * (1 + reached) / (self.largest.size + 1))
+
+
+class Look(NamedTuple):
+    """The search of one coordinate among the rows that are left."""
+
+    searched: Searched
+    scan: RegionSearch
+    c: int
+    limits: Limits
+
+    @property
+    def F(self) -> FloatArray:
+        """The residuals of this coordinate; those of others are 0."""
+        F = self.searched.residuals.F
+        K = F.shape[1] // self.searched.residuals.C
+        own = np.arange(F.shape[1]) // K == self.c
+        return np.asarray(np.where(own, F, 0.0))
+
+    def mean(self, rows: NDArray[np.bool_], column: int, *, raw: bool = False) -> RegionMean:
+        found, w = self.searched.residuals, self.scan.rule.w
+        F = found.raw if raw and found.raw is not None else found.F
+        clusters = None if self.searched.clusters is None else self.searched.clusters[rows]
+        return RegionMean.of(F[rows, column], found.v[rows, column], found.stated[rows, column], w[rows], clusters)
+
+
+def found_regions(searched: Searched, scan: RegionSearch, coordinates: list[int], limits: Limits) -> tuple[Region, ...]:
+    """Return the regions of some coordinates: the first of each, clearest first, and then the second and third."""
+    each = [_stated(Look(searched, scan, c, limits)) for c in coordinates]
+    places = [(place, region) for regions in each for place, region in enumerate(regions)]
+    return tuple(region for _, region in sorted(places, key=lambda one: (one[0], -abs(one[1].z))))
+
+
+def _stated(look: Look) -> list[Region]:
+    """Return up to three regions that are off by more than chance, each the clearest among the rows of none before.
+
+    Rows of a region are set aside before the next is looked for: parts of it, and larger regions around it, are off
+    because it is. What is compared with the average of these rows, and clusters, have one region.
+    """
+    found: list[Region] = []
+    only_first = look.searched.residuals.is_alike or look.searched.clusters is not None
+    while len(found) < MAX_REGIONS:
+        best = named(look)
+        if best.charged < look.limits.critical or look.limits.pvalue(best.charged) > 1 - look.limits.level:
+            break
+        region = described(look, best, is_first=not found)
+        if found and not region.leaves_out_0:
+            break
+        found.append(region)
+        left = (look.scan.rule.w > 0) & ~region.rows
+        if only_first or left.sum() < MIN_ROWS_LEFT:
+            break
+        look = look._replace(scan=look.scan.among(left))
+    return found
+
+
+def named(look: Look) -> Clearest:
+    """Return the region to be named: the simplest that no other exceeds by more than 6.
+
+    Where all rows together are off by more than chance, which a few rows less make clearer by chance, an interval is
+    named only if it differs from the rows that it leaves.
+    """
+    scan, F = look.scan, look.F
+    whole, interval = scan.clearest_whole(F), scan.clearest_interval(F)
+    box = scan.clearest_box(F, look.searched.residuals.offset)
+    simple = max(whole.z**2, 0.0 if interval is None else interval.z**2)
+    if box is not None and box.z**2 > simple + CHARGE and _both_sides_matter(look, box):
+        return box
+    if look.searched.residuals.contrast and interval is not None:
+        return _side(look, interval)
+    if interval is None or interval.z**2 <= whole.z**2 + CHARGE:
+        return whole
+    return whole if whole.z**2 >= look.limits.critical and not _differs(look, interval) else interval
+
+
+def _differs(look: Look, found: Clearest) -> bool:
+    """Tell whether a region differs from the rows that it leaves."""
+    rows, counts = look.scan.rows(found.place), look.scan.rule.w > 0
+    return bool((counts & ~rows).any()) and _apart(look, look.mean(rows, found.column), counts & ~rows, found.column)
+
+
+def _apart(look: Look, inside: RegionMean, rest: NDArray[np.bool_], column: int) -> bool:
+    beside = look.mean(rest, column)
+    return bool((inside.mean - beside.mean) ** 2 >= look.limits.critical * (inside.se**2 + beside.se**2))
+
+
+def _both_sides_matter(look: Look, box: Clearest) -> bool:
+    """Tell whether the box differs from the rest of each of its two sides."""
+    first, second = look.scan.sides(box.place)
+    counts = look.scan.rule.w > 0
+    inside = look.mean(first & second & counts, box.column)
+    rests = first & ~second & counts, second & ~first & counts
+    return all(rest.sum() >= MIN_REGION_ROWS and _apart(look, inside, rest, box.column) for rest in rests)
+
+
+def _side(look: Look, found: Clearest) -> Clearest:
+    """Return the side of an interval, inside or outside, whose ranks are further from uniform ones.
+
+    A contrast has the same |Z| on both sides.
+    """
+    rows = look.scan.rows(found.place)
+    f = look.searched.residuals.raw
+    assert f is not None
+    if abs(f[rows, found.column].mean()) >= abs(f[~rows, found.column].mean()):
+        return found
+    return found._replace(z=-found.z, place=found.place._replace(outside=not found.place.outside))
+
+
+def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
+    """Return the record of a region."""
+    residuals, table = look.searched.residuals, look.searched.covariates
+    rows = look.scan.rows(found.place)
+    seen = look.mean(rows, found.column, raw=True)
+    reach = math.sqrt(look.limits.critical + CHARGE * (len(found.place.covariates) == 2))
+    low, high = seen.limits(reach, share=residuals.is_share)
+    unit = float(residuals.units[found.column])
+    where, bounds = in_words(look.scan, found.place)
+    n = int(rows.sum())
+    if not where:
+        where = "all rows" if is_first else "all other rows"
+        place = f"for {where} ({n:,})"
+    else:
+        place = f"for {where} ({n:,} {'rows' if is_first else 'other rows'})"
+    found_text = _Deviation(residuals.columns[found.column], seen, low, high, look.limits.level, n)
+    statement = found_text.share() if residuals.is_share else found_text.of_ranks(residuals, rows, found.column)
+    also = _going_along(table, found.place.covariates)
+    return Region(
+        found.place.covariates,
+        tuple(table.names[j] for j in found.place.covariates),
+        bounds,
+        n,
+        rows,
+        found.column,
+        seen.stated + unit * seen.mean,
+        seen.stated,
+        unit * seen.mean,
+        unit * low,
+        unit * high,
+        found.z,
+        look.limits.pvalue(found.charged),
+        where,
+        also,
+        f"{place} {statement}" + (f"; {also}" if also else ""),
+    )
+
+
+class _Deviation(NamedTuple):
+    """What is off in a region."""
+
+    column: Column
+    seen: RegionMean
+    low: float
+    high: float
+    level: float
+    n: int
+
+    def share(self) -> str:
+        """Say which share of the rows was seen and which was stated."""
+        column, stated = self.column, self.seen.stated
+        observed = words.percent(min(1.0, max(0.0, stated + self.seen.mean)))
+        level = words.level_words(column.level or 0.0)
+        ends = " to ".join(
+            f"{100 * end:.3g}"
+            for end in (words.round_down(stated + self.low, 2), words.round_up(stated + self.high, 2))
+        )
+        match column.quantity:
+            case "coverage":
+                return f"{level} {column.things} cover {observed} of the outcomes (limits {ends} %)"
+            case "quantile":
+                return f"{observed} of the outcomes are at or below the {level} quantile (limits {ends} %)"
+            case "top":
+                said = f"the most probable class is right {observed} of the time"
+            case "class":
+                said = f"class {column.name} happens {observed} of the time"
+            case _:
+                said = f"events happen {observed} of the time"
+        predicted = words.percent(stated)
+        verb = "is" if column.quantity != "event" else "are"
+        return f"{said} where {predicted} {verb} predicted ({self._difference()})"
+
+    def _difference(self) -> str:
+        stated = self.seen.stated
+        scale, unit = (100.0, "points") if min(stated, 1 - stated) >= RARE else (100.0 / stated, "% of the prediction")
+        values = [scale * value for value in (self.seen.mean, self.low, self.high)]
+        low, high = (f"{end:.2g}" for end in (words.significant(values[1], 2, words.round_down), values[2]))
+        limits = f"{100 * self.level:.4g} % limits {words.minus(low)} to {words.minus(high)}"
+        return f"difference {words.minus(f'{values[0]:.2g}')} {unit}, {limits}, adjusted for all regions looked at"
+
+    def of_ranks(self, residuals: Any, rows: NDArray[np.bool_], k: int) -> str:
+        """Say how ranks of a region deviate, by the likelihood of its ranks."""
+        c = k // (len(residuals.columns) // residuals.C)
+        ranks = residuals.ranks
+        counts = np.bincount(ranks.rank[rows, c], minlength=ranks.M + 1)
+        errors = normal_errors(counts, 0.95, cells=ranks.cells)
+        name = self.column.coordinate
+        of = f"of {'coordinate ' if name.isdigit() else ''}{name} " if name else ""
+        if self.column.quantity == "shift":
+            said = f"are too {'high' if errors.shift > 0 else 'low'} by {abs(errors.shift):.2g} predictive sd"
+        else:
+            said = f"are too {'narrow' if errors.spread > 1 else 'wide'}: their spread needs the factor "
+            said += f"{errors.spread:.2g}"
+        covered = ranks.central(rows, c)
+        beside = "" if covered is None else f" (central {words.level_words(covered[0])} intervals cover "
+        return f"predictions {of}{said}{beside and beside + words.percent(covered[1]) + ')'}"
+
+
+def in_words(scan: RegionSearch, place: Place) -> tuple[str, tuple[tuple[Bound, ...], ...]]:
+    """Return a region in words, empty for all rows, and its bounds."""
+    parts = [
+        _side_in_words(scan.covariates, j, axis, r, outside=place.outside)
+        for j, axis, r in zip(place.covariates, scan.axes(place), place.ranges, strict=True)
+    ]
+    return " and ".join(said for said, _ in parts), tuple(bounds for _, bounds in parts)
+
+
+def _side_in_words(
+    covariates: Covariates, j: int, axis: Axis, r: int, *, outside: bool
+) -> tuple[str, tuple[Bound, ...]]:
+    name, labels = covariates.names[j], covariates.labels[j]
+    low, high = axis.ranges[r].tolist()
+    if labels:
+        others = tuple(label for k, label in enumerate(labels) if k != low)
+        if outside:
+            return (f"{name} = {others[0]}" if len(others) == 1 else f"{name} other than {labels[low]}"), others
+        return f"{name} = {labels[low]}", (labels[low],)
+    cuts = [cut(axis, low - 1), cut(axis, high)]
+    begins, ends = low > 0, high < axis.cells - 1
+    if outside:
+        bounds = [(-math.inf, cuts[0][0])] * begins + [(cuts[1][0], math.inf)] * ends
+        said = _outside(name, cuts[0][1] if begins else "", cuts[1][1] if ends else "")
+    else:
+        bounds = [(cuts[0][0], cuts[1][0])]
+        said = _inside(name, cuts[0][1] if begins else "", cuts[1][1] if ends else "")
+    return said, tuple(bounds)
+
+
+def _outside(name: str, below: str, above: str) -> str:
+    if not (below and above):
+        return _inside(name, above, below)
+    if below == f"-{above}":
+        return f"|{name}| > {above}"
+    if name == PREDICTION:
+        return f"predictions up to {below} or above {above}"
+    return f"{name} <= {below} or {name} > {above}"
+
+
+def _inside(name: str, above: str, up_to: str) -> str:
+    """Write the numbers above one end and up to the other; an end that is not there is empty."""
+    if name == PREDICTION:
+        return (
+            f"predictions of {above} to {up_to}"
+            if above and up_to
+            else (f"predictions above {above}" if above else f"predictions up to {up_to}")
+        )
+    if above and up_to:
+        return f"|{name}| <= {up_to}" if above == f"-{up_to}" else f"{name} from {above} to {up_to}"
+    return f"{name} > {above}" if above else f"{name} <= {up_to}"
+
+
+def cut(axis: Axis, place: int) -> tuple[float, str]:
+    """Return the midpoint between two neighbouring cells, and a short number between the values on its sides."""
+    if not 0 <= place < axis.cells - 1:
+        return (-math.inf if place < 0 else math.inf), ""
+    below, above = axis.neighbours[place]
+    middle = float(below / 2 + above / 2)
+    for digits in range(2, MAX_DIGITS + 1):
+        short = float(f"{middle:.{digits}g}")
+        if below <= short < above or below < short <= above:
+            break
+    return middle, f"{short:.{digits}g}" if abs(short) < 1e5 else f"{short:g}"
+
+
+def _going_along(covariates: Covariates, chosen: tuple[int, ...]) -> str:
+    """Say which other covariates could be meant as well, because they go together with a named one."""
+    found = []
+    for j in chosen:
+        others = [k for k in range(covariates.q) if k not in chosen and not covariates.labels[k]]
+        if covariates.labels[j] or not others:
+            continue
+        t = features(covariates.columns([j, *others]))[:, ::2]  # mid-ranks
+        t = t - t.mean(axis=0)
+        r = (t[:, [0]] * t[:, 1:]).mean(axis=0) / (t[:, 0].std() * t[:, 1:].std(axis=0))
+        closest = sorted(
+            (k for k, value in zip(others, r, strict=True) if abs(value) > CORRELATED),
+            key=lambda k: -abs(r[others.index(k)]),
+        )
+        if closest:
+            known = {covariates.names[k]: float(r[others.index(k)]) for k in closest}
+            found.append(_alternatives(covariates.names[j], known))
+    return f"or {'; or '.join(found)}" if found else ""
+
+
+def _alternatives(name: str, r: dict[str, float]) -> str:
+    """Name covariates with their rank correlations r with a named one, the closest first."""
+    sizes = [math.trunc(100 * each + 1e-9 * math.copysign(1, each)) / 100 for each in r.values()]  # 0.998 is not 1
+    if len(r) == 1:
+        return f"{next(iter(r))}, which goes with {name} (rank correlation {sizes[0]:.2f})"
+    left = len(r) - MAX_ALTERNATIVES
+    names = [*list(r)[:MAX_ALTERNATIVES], *([f"{left} more"] if left > 0 else [])]
+    return f"{words.listed(names)}, which go with {name} (rank correlations of {abs(sizes[-1]):.2f} and more in size)"

@@ -1,0 +1,416 @@
+"""What each kind of prediction gives: residual columns, their variance, a redraw, and the prediction as coordinates.
+
+This is the one table of kinds: the search for regions, the trend, limits and parts know columns only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import IntervalRows, SetRows
+from calibrant.ranking.counting import cells, legendre, pit_bounds, shrinkage
+from calibrant.ranking.effects import SHIFT, SPREAD
+from calibrant.ranking.kept_ranks import KeptRanks
+
+MAX_CLASSES = 10  # that have a column of their own
+CENTRAL = (0.5, 0.9)  # levels of the intervals whose coverage stands for parts of distributions and draws
+SPREAD_LEVELS = (0.1, 0.5, 0.9)  # of the quantiles that a distribution is searched by
+FUNCTIONS = ("shift", "spread")
+
+
+class Column(NamedTuple):
+    """What a column of residuals is about."""
+
+    quantity: str  # "event", "top", "class", "coverage", "quantile", "shift" or "spread"
+    level: float | None = None
+    name: str = ""  # of the class
+    coordinate: str = ""
+    things: str = "intervals"  # what covers
+
+    @property
+    def text(self) -> str:
+        """The column in words."""
+        level = "" if self.level is None else f"{100 * self.level:.4g} %"
+        words = {
+            "event": "events",
+            "top": "most probable class",
+            "class": f"class {self.name}",
+            "coverage": f"outcomes covered at {level}",
+            "quantile": f"outcomes at or below the {level} quantile",
+        }.get(self.quantity, self.quantity)
+        return f"{words} of {self.coordinate}" if self.coordinate else words
+
+
+Law: TypeAlias = Callable[[np.random.Generator, NDArray[np.intp], int], FloatArray]
+"""Draws residuals (n, sets, m) of calibrated predictions of some rows, given by their numbers."""
+
+
+def bernoulli(p: FloatArray) -> Law:
+    """y* ~ Bernoulli(p), residuals y* - p."""
+
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        return np.asarray((rng.random((rows.size, sets)) < p[rows, None]) - p[rows, None])[:, :, None]
+
+    return draw
+
+
+def one_class(P: FloatArray, shown: NDArray[np.intp]) -> Law:
+    """Draw one class a row from its vector, for all columns."""
+
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        steps = np.cumsum(P[rows], axis=1)[:, None]
+        y = (steps <= rng.random((rows.size, sets, 1)) * steps[:, :, -1:]).sum(axis=2)
+        return class_residuals(P[rows], np.minimum(y, P.shape[1] - 1), shown)
+
+    return draw
+
+
+def class_residuals(P: FloatArray, y: NDArray[Any], shown: NDArray[np.intp]) -> FloatArray:
+    """Return the residuals (n, sets, m) of outcomes (n, sets): of the most probable class, then of those shown."""
+    hits = np.concatenate([(y == P.argmax(axis=1)[:, None])[:, :, None], y[:, :, None] == shown], axis=2)
+    return np.asarray(hits - _stated_classes(P, shown)[:, None])
+
+
+def _stated_classes(P: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
+    return np.concatenate([P.max(axis=1, keepdims=True), P[:, shown]], axis=1)
+
+
+def nested(levels: FloatArray, calibration_size: int | None = None) -> Law:
+    """Draw hits of nested levels: one uniform number a row, which is below a level or not.
+
+    With `calibration_size` N the coverage of each redraw is that of a calibration set: for a level the k-th smallest of
+    N uniform numbers, k = ⌈(N + 1) level⌉.
+    """
+
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        chances = np.broadcast_to(levels, (sets, levels.size))
+        if calibration_size is not None:
+            k = np.ceil((calibration_size + 1) * levels - 1e-9).astype(int)
+            scores = np.sort(rng.random((sets, calibration_size)), axis=1)
+            chances = np.where(k > calibration_size, 1.0, scores[:, np.minimum(k, calibration_size) - 1])
+        return np.asarray((rng.random((rows.size, sets, 1)) <= chances) - levels)
+
+    return draw
+
+
+def uniform_pit(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+    """Draw fresh uniform numbers, the same for every coordinate."""
+    return components(rng.random((rows.size, sets)))
+
+
+def uniform_ranks(phi: FloatArray) -> Law:
+    """Draw fresh ranks, the same for every coordinate."""
+    return lambda rng, rows, sets: np.asarray(phi.T[rng.integers(phi.shape[1], size=(rows.size, sets))])
+
+
+def permuted(F: FloatArray) -> Law:
+    """Draw the rows themselves in a random order, all columns together."""
+
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        return np.asarray(standardised(F[rows])[rng.permuted(np.tile(np.arange(rows.size), (sets, 1)), axis=1).T])
+
+    return draw
+
+
+def flipped(F: FloatArray, clusters: NDArray[np.intp]) -> Law:
+    """Draw ±F, one sign for all rows of a cluster."""
+
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        signs = rng.choice([-1.0, 1.0], (int(clusters.max()) + 1, sets))
+        return np.asarray(signs[clusters[rows]][:, :, None] * F[rows, None])
+
+    return draw
+
+
+class Coordinate(NamedTuple):
+    """A number of each prediction, by which it is searched."""
+
+    name: str
+    values: FloatArray  # (n,)
+
+
+class RankColumns(NamedTuple):
+    """The ranks of the outcomes, 0 to M, or the cells of values of distribution functions."""
+
+    rank: NDArray[np.int64]  # (n, C)
+    M: int
+    cells: bool = False
+
+    def central(self, rows: NDArray[np.bool_], c: int) -> tuple[float, float] | None:
+        """Return the level of the central intervals of about 90 %, and the share that they cover; None for one draw."""
+        found = central_hits(self.rank[rows, c], self.M)
+        return None if found is None else (found[0][-1], float(found[1][:, -1].mean()))
+
+
+def central_hits(rank: NDArray[Any], M: int) -> tuple[list[float], NDArray[np.bool_]] | None:
+    """Return the levels of central intervals of about 50 and 90 %, and whether ranks (...,) are in them, (..., L).
+
+    >>> central_hits(np.array([0, 5]), 9)
+    ([0.6, 0.8], array([[False, False],
+           [ True,  True]]))
+    """
+    m = M + 1
+    possible = np.arange(m - 2, 0, -2)
+    if not possible.size:
+        return None
+    sizes = sorted({int(possible[np.abs(possible / m - level).argmin()]) for level in CENTRAL})
+    ends = [((m - j) // 2, (m - j) // 2 + j) for j in sizes]
+    return [j / m for j in sizes], np.stack([(low <= rank) & (rank < high) for low, high in ends], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Residual columns of the rows, with what is stated: F = outcome - stated has variance v if calibrated."""
+
+    columns: tuple[Column, ...]
+    F: FloatArray  # (n, m)
+    v: FloatArray  # (n, m)
+    stated: FloatArray  # (n, m); 0 for components of ranks
+    law: Law
+    coordinates: tuple[Coordinate, ...] = ()
+    of_parts: Residuals | None = None  # what parts are bounded by, where it is other columns
+    C: int = 1  # coordinates of vectors: each has m/C columns, and a test of its own
+    contrast: bool = False  # whether F is standardised and its rows are permuted
+    is_alike: bool = False  # whether F is compared with what all rows have on average
+    names: tuple[str, ...] = ("",)  # of the coordinates of vectors
+    ranks: RankColumns | None = None  # of draws and distributions
+    raw: FloatArray | None = None  # F before it was standardised
+    said: tuple[str, ...] = ()  # for `method`
+    rows: NDArray[np.intp] | None = None  # which rows of the law these are; None: all
+
+    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
+        """Return redrawn residuals (n, sets, m)."""
+        return self.law(rng, np.arange(self.n) if self.rows is None else self.rows, sets)
+
+    @property
+    def n(self) -> int:
+        return len(self.F)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether residuals are those of events, rather than components of ranks."""
+        return self.columns[0].quantity not in FUNCTIONS
+
+    def take(self, rows: NDArray[Any]) -> Residuals:
+        """Return some of the rows."""
+        return replace(
+            self,
+            F=standardised(self.F[rows]) if self.contrast else self.F[rows],
+            v=self.v[rows],
+            stated=self.stated[rows],
+            rows=np.arange(self.n)[rows] if self.rows is None else self.rows[rows],
+            coordinates=tuple(Coordinate(name, values[rows]) for name, values in self.coordinates),
+            of_parts=None if self.of_parts is None else self.of_parts.take(rows),
+            ranks=None if self.ranks is None else self.ranks._replace(rank=self.ranks.rank[rows]),
+            raw=None if self.raw is None else self.raw[rows],
+        )
+
+    @property
+    def units(self) -> FloatArray:
+        """What a mean of each column is multiplied by, (m,): 1 for shares.
+
+        Of components of ranks it becomes the shift of the outcomes in predictive standard deviations, and the log of
+        the factor that the spread needs, to first order.
+        """
+        if self.ranks is None:
+            return np.ones(len(self.columns))
+        rho = np.ones(2) if self.ranks.cells else shrinkage(self.ranks.M)
+        of_function = {"shift": SHIFT / rho[0], "spread": SPREAD / rho[-1 if rho.size < 2 else 1]}
+        return np.array([of_function[column.quantity] for column in self.columns])
+
+    @property
+    def offset(self) -> FloatArray | None:
+        """Means of F before it was standardised, in its standard deviations; None if it was not."""
+        if self.raw is None:
+            return None
+        spread = self.raw.std(axis=0)
+        return np.asarray(self.raw.mean(axis=0) / np.where(spread > 0, spread, 1.0))
+
+
+def components(u: FloatArray) -> FloatArray:
+    """Return φ_1 and φ_2 of numbers between 0 and 1, (..., 2).
+
+    >>> components(np.array([0.0, 0.5])).round(3).tolist()
+    [[-1.732, 2.236], [0.0, -1.118]]
+    """
+    return np.stack([math.sqrt(3) * (2 * u - 1), math.sqrt(5) * (6 * u * u - 6 * u + 1)], axis=-1)
+
+
+def standardised(F: FloatArray) -> FloatArray:
+    """Return columns with mean 0 and standard deviation 1; constant ones are 0."""
+    centred = F - F.mean(axis=0)
+    spread = centred.std(axis=0)
+    return np.asarray(centred / np.where(spread > 0, spread, 1.0))
+
+
+def _of_stated(columns: tuple[Column, ...], hits: Any, stated: FloatArray, law: Law, **given: Any) -> Residuals:
+    stated = np.broadcast_to(stated, hits.shape).astype(np.float64)
+    return Residuals(columns, hits - stated, stated * (1 - stated), stated, law, **given)
+
+
+def of_events(rows: Any) -> Residuals:
+    p = np.asarray(rows.p, np.float64)
+    y, stated = np.asarray(rows.y, np.float64)[:, None], p[:, None]
+    return _of_stated((Column("event"),), y, stated, bernoulli(p), coordinates=(Coordinate("prediction", p),))
+
+
+def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
+    P = np.asarray(rows.prediction, np.float64)
+    variance = (rows.w[:, None] * P * (1 - P)).sum(axis=0)
+    shown = np.sort(np.argsort(-variance, kind="stable")[:MAX_CLASSES])
+    names = class_names or tuple(map(str, range(P.shape[1])))
+    columns = (Column("top"), *(Column("class", name=names[k]) for k in shown.tolist()))
+    F, stated = class_residuals(P, np.asarray(rows.y)[:, None], shown)[:, 0], _stated_classes(P, shown)
+    said = (f"{MAX_CLASSES} of {P.shape[1]} classes",) if P.shape[1] > MAX_CLASSES else ()
+    searched = (Coordinate("prediction", P.max(axis=1)),)
+    return Residuals(columns, F, stated * (1 - stated), stated, one_class(P, shown), searched, said=said)
+
+
+def _of_levels(
+    quantity: str, hits: Any, levels: Any, coordinates: tuple[Coordinate, ...], things: str = "intervals"
+) -> Residuals:
+    levels = np.asarray(levels, np.float64)
+    columns = tuple(Column(quantity, level, things=things) for level in levels.tolist())
+    return _of_stated(columns, hits, levels, nested(levels), coordinates=coordinates)
+
+
+def of_intervals(rows: IntervalRows) -> Residuals:
+    widest = int(np.argmax(rows.prediction.levels))
+    lower, upper = rows.prediction.lower[:, widest], rows.prediction.upper[:, widest]
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre, width = lower / 2 + upper / 2, upper - lower
+    searched = Coordinate("centre", _finite(centre)), Coordinate("width", _finite(width))
+    return _of_levels("coverage", rows.covered, rows.prediction.levels, searched)
+
+
+def of_sets(rows: SetRows) -> Residuals:
+    levels = rows.prediction.levels
+    if levels is None:
+        raise InputError("conditional_test compares coverage with the level of the sets; pass Sets(mask, level=...)")
+    size = rows.sizes[:, int(np.argmax(levels))]
+    return _of_levels("coverage", rows.covered, levels, (Coordinate("size", size),), "sets")
+
+
+def of_quantiles(rows: Any) -> Residuals:
+    levels, values = rows.prediction.levels, rows.prediction.values
+    middle = values[:, int(np.abs(np.asarray(levels) - 0.5).argmin())]
+    return _of_levels("quantile", rows.covered, levels, (Coordinate("prediction", _finite(middle)),))
+
+
+def of_distributions(rows: Any, rng: np.random.Generator) -> Residuals:
+    """Return components of u = F(y-) + V (F(y) - F(y-)), V uniform."""
+    low, high = pit_bounds(rows)
+    u = np.where(high > low, low + rng.random(low.shape) * (high - low), high).reshape(rows.n, -1)
+    C = u.shape[1]
+    names = ("",) if C == 1 else tuple(rows.names or map(str, range(C)))
+    columns = tuple(Column(function, coordinate=name) for name in names for function in FUNCTIONS)
+    F = components(u).reshape(rows.n, -1)
+    distance = np.abs(2 * u - 1)
+    parts = _of_stated(
+        tuple(Column("coverage", level, coordinate=name) for name in names for level in CENTRAL),
+        (distance[:, :, None] <= CENTRAL).reshape(rows.n, -1),
+        np.tile(CENTRAL, C),
+        uniform_pit,
+    )
+    searched: tuple[Coordinate, ...] = ()
+    if rows.kind == "distributions" and C == 1:
+        searched = _median_and_spread(rows.distribution)
+    counted, ones = cells(u, False), np.ones_like(F)
+    ranks = RankColumns(counted.rank, counted.M, cells=True)
+    return Residuals(columns, F, ones, 0 * F, uniform_pit, searched, parts, C, names=names, ranks=ranks)
+
+
+def _median_and_spread(distribution: Any) -> tuple[Coordinate, ...]:
+    try:
+        q = np.asarray(distribution.quantiles(list(SPREAD_LEVELS)).values)
+    except NotApplicableError:  # a distribution of the user without quantiles
+        return ()
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Coordinate("median", _finite(q[:, 1])), Coordinate("spread", _finite(q[:, 2] - q[:, 0]))
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    """Return numbers in place of infinite ones, which are compared by size alone."""
+    return np.asarray(np.nan_to_num(values, nan=0.0))
+
+
+def of_ranks(kept: KeptRanks, order: NDArray[np.intp]) -> Residuals:
+    counted, rank = kept.counted[0], kept.rank[order]
+    phi = legendre(counted.M)[: len(FUNCTIONS)]
+    n, C = rank.shape
+    names = counted.names if C > 1 else ("",)
+    columns = tuple(Column(function, coordinate=name) for name in names for function in FUNCTIONS[: len(phi)])
+    F = np.moveaxis(phi[:, rank], 0, -1).reshape(n, -1)
+    ones = np.ones_like(F)
+    law = uniform_ranks(phi)
+    parts = _central(rank, counted.M, names, law)
+    ranks = RankColumns(rank, counted.M, counted.cells)
+    return Residuals(columns, F, ones, 0 * F, law, (), parts, C, names=names, ranks=ranks)
+
+
+def _central(rank: NDArray[Any], M: int, names: tuple[str, ...], law: Law) -> Residuals | None:
+    found = central_hits(rank, M)
+    if found is None:
+        return None
+    levels, hits = found
+    columns = tuple(Column("coverage", level, coordinate=name) for name in names for level in levels)
+    return _of_stated(columns, hits.reshape(len(rank), -1), np.tile(levels, len(names)), law)
+
+
+OF_ROWS: dict[str, Callable[..., Residuals]] = {
+    "binary": of_events,
+    "classes": of_classes,
+    "intervals": of_intervals,
+    "sets": of_sets,
+    "quantiles": of_quantiles,
+}
+"""How rows of a kind become residuals; distributions and values of distribution functions need chance too."""
+
+
+def alike(found: Residuals, w: FloatArray) -> Residuals:
+    """Return residuals from what all rows have on average: a logistic map of events, the share of all rows covered.
+
+    Nothing is fitted again in redraws: fitting projects directions out, so the largest |Z| of these residuals is
+    stochastically smaller than that of the redraws (Anderson 1955).
+    """
+    quantity = found.columns[0].quantity
+    if quantity in FUNCTIONS:
+        if not (w == w[0]).all():
+            raise InputError('permuted ranks need equal weights; leave weights out, or pass null="calibrated"')
+        F = standardised(found.F)
+        return replace(found, F=F, law=permuted(found.F), contrast=True, is_alike=True, raw=found.F)
+    if quantity == "top":
+        raise NotApplicableError('null="alike" is not for classes; recalibrate on other rows first')
+    if quantity != "event":
+        hits = found.F + found.stated
+        share = np.average(hits, axis=0, weights=w)
+        base = _of_stated(found.columns, hits, share, nested(share), coordinates=found.coordinates)
+        return replace(base, of_parts=found, is_alike=True)
+    return replace(_mapped(found, w), of_parts=found, is_alike=True)
+
+
+def _mapped(found: Residuals, w: FloatArray) -> Residuals:
+    from scipy.special import expit, logit
+
+    from calibrant.recalibrating.method import FitOptions
+    from calibrant.recalibrating.smooth_maps import fit_logistic
+
+    p, y = found.stated[:, 0], found.F[:, 0] + found.stated[:, 0]
+    inside = (p > 0) & (p < 1)  # the others keep their probability
+    fit = fit_logistic(Binary(np.round(y).astype(np.uint8)[inside], p[inside], w[inside]), FitOptions())
+    if fit.parameters["slope"] <= 0:
+        raise NotApplicableError(
+            f'the logistic map of null="alike" has the slope {fit.parameters["slope"]:.3g}: the ranking is inverted or '
+            'carries no information; pass null="calibrated"'
+        )
+    q = np.where(inside, expit(fit.parameters["intercept"] + fit.parameters["slope"] * logit(p)), p)
+    return _of_stated(found.columns, y[:, None], q[:, None], bernoulli(q), coordinates=found.coordinates)

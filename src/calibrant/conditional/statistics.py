@@ -1,0 +1,311 @@
+"""The two statistics, the largest charged square of a region and the trend, and their p-values on shared redraws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.conditional.cells import RegionSearch, Rule
+from calibrant.conditional.residuals import Residuals
+from calibrant.core.annotations import Alternative
+from calibrant.core.dispatch import on_threads
+from calibrant.core.null import upper_counts
+from calibrant.core.pvalues import holm
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.covariates import Covariates
+from calibrant.ranking.counting import shrinkage
+
+Method: TypeAlias = Literal["joint", "scan", "trend"]
+MIN_ROWS = 10
+MIN_ROWS_SEARCHED = 60  # below which the trend stands alone
+MIN_EXPECTED = 5.0  # Σv of all rows, below which the trend stands alone
+MAX_COVARIATES_IN_PAIRS = 25
+MAX_ROWS_REDRAWN = 50_000
+INDEPENDENT_SHARE = 1e-10  # of the largest eigenvalue: less is a direction that others determine
+NUMBERS_AT_ONCE = 1 << 22  # of a chunk of redraws: 32 MiB
+MAX_SETS_AT_ONCE = 512
+POWER_QUANTILE = 0.84  # of the standard normal at 0.8: found four times in five
+
+
+class Trend:
+    r"""The Rao score statistic F'WU (U'W²VU)⁻ U'WF of each column, with U of mid-ranks and categories.
+
+    U has for each number 2t - 1 and 6t² - 6t + 1, t its mid-rank in (0, 1), and for each category but the first an
+    indicator; it is centred with weights.
+    """
+
+    def __init__(self, covariates: Covariates, rule: Rule) -> None:
+        U = features(covariates)
+        w = rule.w[:, None]
+        self.wU = w * (U - (w * U).sum(axis=0) / w.sum())  # (n, p)
+        same = bool((rule.v == rule.v[:, :1]).all())  # of components of ranks
+        bases = [_basis(self.wU, rule.v[:, k]) for k in range(1 if same else rule.v.shape[1])]
+        self.bases = bases * (rule.v.shape[1] if same else 1)
+
+    def of(self, F: FloatArray) -> FloatArray:
+        """Return the statistic (sets, m) of F (n, sets, m)."""
+        n, sets, m = F.shape
+        sums = (self.wU.T @ F.reshape(n, -1)).reshape(-1, sets, m)
+        squares = [((basis.T @ sums[:, :, k]) ** 2).sum(axis=0) for k, basis in enumerate(self.bases)]
+        return np.stack(squares, axis=1)
+
+
+def features(covariates: Covariates) -> FloatArray:
+    """Return U (n, p) before it is centred.
+
+    >>> table = Covariates(np.array([[3.0, 1.0], [5.0, 0.0]]), ((), ("a", "b")), ("x", "c"))
+    >>> features(table).tolist()
+    [[-0.5, -0.125, 1.0], [0.5, -0.125, 0.0]]
+    """
+    parts = []
+    for x, labels in zip(covariates.x.T, covariates.labels, strict=True):
+        if labels:
+            parts += [(x == code).astype(np.float64) for code in range(1, len(labels))]
+            continue
+        _, place, count = np.unique(x, return_inverse=True, return_counts=True)
+        t = ((np.cumsum(count) - count / 2) / x.size)[place]
+        parts += [2 * t - 1, 6 * t * t - 6 * t + 1]
+    return np.stack(parts, axis=1)
+
+
+def _basis(wU: FloatArray, v: FloatArray) -> FloatArray:
+    """Return A (p, rank) with |A'U'WF|² = F'WU (U'W²VU)⁻ U'WF."""
+    gram = wU.T @ (v[:, None] * wU)
+    scale = np.sqrt(np.diagonal(gram))
+    varies = scale > 1e-12 * math.sqrt(len(wU))
+    if not varies.any():
+        return np.zeros((len(gram), 0))
+    values, vectors = np.linalg.eigh(gram[np.ix_(varies, varies)] / np.outer(scale[varies], scale[varies]))
+    kept = values > INDEPENDENT_SHARE * values[-1]
+    A = np.zeros((len(gram), int(kept.sum())))
+    A[varies] = vectors[:, kept] / np.sqrt(values[kept]) / scale[varies][:, None]
+    return A
+
+
+class Searched(NamedTuple):
+    """What is searched: residuals with their weights and the covariates, the prediction's coordinates among them."""
+
+    residuals: Residuals
+    covariates: Covariates
+    w: FloatArray
+    clusters: NDArray[np.intp] | None = None
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.w, self.residuals.v, self.residuals.contrast)
+
+    def take(self, rows: NDArray[Any]) -> Searched:
+        clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
+        return Searched(self.residuals.take(rows), self.covariates.take(rows), self.w[rows], clusters)
+
+
+class Redrawn(NamedTuple):
+    """The statistics of the data (S, C) and of redraws (S, B, C), or (S, B, 1) where these serve every coordinate."""
+
+    observed: FloatArray
+    redrawn: FloatArray
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether redraws are of one coordinate and serve each alone."""
+        return bool(self.redrawn.shape[2] < self.observed.shape[1])
+
+    def sets(self, c: int) -> FloatArray:
+        """Return the statistics of one coordinate, (S, 1 + B): the data first."""
+        redrawn = self.redrawn[:, :, min(c, self.redrawn.shape[2] - 1)]
+        return np.concatenate([self.observed[:, [c]], redrawn], axis=1)
+
+
+class Statistics:
+    """The statistics of the data, and of redraws."""
+
+    def __init__(
+        self,
+        searched: Searched,
+        method: Method = "joint",
+        pairs: Sequence[tuple[Any, Any]] | None = None,
+        alternative: Alternative = "two-sided",
+    ) -> None:
+        self.searched, self.said = searched, []
+        residuals, covariates = searched.residuals, searched.covariates
+        names: tuple[str, ...] = ("scan", "trend") if method == "joint" else (method,)
+        if alternative != "two-sided":
+            names = ("scan",)
+        self.pairs = pairs_of(pairs, covariates)
+        if self.pairs == [] and covariates.q > MAX_COVARIATES_IN_PAIRS:
+            self.said.append(f"no boxes of more than {MAX_COVARIATES_IN_PAIRS} covariates without pairs=")
+        self.alternative = alternative
+        self.scan = RegionSearch(covariates, self.pairs, searched.rule, alternative)
+        why = self._why_not_searched(residuals)
+        if why:
+            if "trend" not in names and method != "joint":
+                raise NotApplicableError(f"{why}; pass method='trend'")
+            if alternative != "two-sided":
+                raise NotApplicableError(f"{why}, and a trend has no side; leave alternative out")
+            names = ("trend",)
+            self.said.append(why)
+        self.names = names
+
+    def _why_not_searched(self, residuals: Residuals) -> str:
+        w, expected = self.searched.w, float(residuals.v.max(axis=1).sum())
+        if len(w) < MIN_ROWS_SEARCHED:
+            return f"regions are not searched in fewer than {MIN_ROWS_SEARCHED} rows"
+        if residuals.is_share and expected < MIN_EXPECTED:
+            return f"{expected:.2g} events are expected: too few to search regions"
+        return "rows are too few to look anywhere" if self.scan.is_empty else ""
+
+    @cached_property
+    def trend(self) -> Trend:
+        return Trend(self.searched.covariates, self.searched.rule)
+
+    def observed(self) -> FloatArray:
+        """Return the statistics of the data, (S, C)."""
+        residuals = self.searched.residuals
+        return self.of(residuals.F[:, None], residuals.C)[:, 0]
+
+    def of(self, F: FloatArray, C: int) -> FloatArray:
+        """Return the statistics (S, sets, C) of F (n, sets, m), m/C columns a coordinate."""
+        sets = F.shape[1]
+        found: dict[str, Callable[[], FloatArray]] = {
+            "scan": lambda: self.scan.largest(F).reshape(sets, C, -1).max(axis=2),
+            "trend": lambda: self.trend.of(F).reshape(sets, C, -1).sum(axis=2),
+        }
+        return np.stack([found[name]() for name in self.names])
+
+    def redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
+        """Return the statistics of B redraws, (S, B, C); (S, B, 1) if each serves all coordinates alone."""
+        searched, tests = self.searched, self
+        if len(searched.w) > MAX_ROWS_REDRAWN:
+            some = np.sort(rng.permutation(len(searched.w))[:MAX_ROWS_REDRAWN])
+            tests = self._of(searched.take(some))
+            self.said.append(f"redraws of {MAX_ROWS_REDRAWN:,} random rows")
+        return tests._redrawn(B, rng)
+
+    def _of(self, searched: Searched) -> Statistics:
+        method: Method = "joint" if len(self.names) == 2 else "scan" if self.names == ("scan",) else "trend"
+        return Statistics(searched, method, self.pairs, self.alternative)
+
+    def _redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
+        residuals = self.searched.residuals
+        K = residuals.F.shape[1] // residuals.C
+        is_single = residuals.C > 1 and residuals.draw(np.random.default_rng(0), 1).shape[2] == K
+        tests = self._of(self._first_coordinate(K)) if is_single else self
+        C = 1 if is_single else residuals.C
+        size = max(1, min(NUMBERS_AT_ONCE // (residuals.n * K * C), MAX_SETS_AT_ONCE))
+        seeds = rng.integers(2**63, size=-(-B // size))
+
+        def work(part: slice) -> FloatArray:
+            chance, sets = np.random.default_rng(seeds[part.start // size]), part.stop - part.start
+            return tests.of(residuals.draw(chance, sets), C)
+
+        return np.concatenate(list(on_threads(work, B, size=size)), axis=1)
+
+    def _first_coordinate(self, K: int) -> Searched:
+        residuals = self.searched.residuals
+        one = {name: getattr(residuals, name)[:, :K] for name in ("F", "v", "stated")}
+        return self.searched._replace(residuals=replace(residuals, C=1, **one))
+
+    def visible(self, redrawn: FloatArray, level: float) -> float:
+        """Return the error of half of the rows that would have been found four times in five; NaN if not searched.
+
+        The half is an interval of one covariate, or what it leaves. The error is one of events or of coverage; of ranks
+        a bias in predictive standard deviations.
+        """
+        if "scan" not in self.names:
+            return math.nan
+        largest = redrawn[self.names.index("scan")].max(axis=1)
+        reach = math.sqrt(float(np.quantile(largest, 1 - (1 - level) / 2))) + POWER_QUANTILE
+        residuals, n = self.searched.residuals, len(self.searched.w)
+        if residuals.is_share:
+            return float(min(1.0, reach * math.sqrt(2 * float(residuals.v.mean(axis=0).max()) / n)))
+        M = None if residuals.ranks is None else residuals.ranks.M
+        if not residuals.contrast:
+            return visible_bias(math.sqrt(2 / n) * reach, M)  # Z = μ √(n/2) of a half with mean F = μ
+        z = 2 / math.sqrt(n) * reach  # Z = μ √n/2 as a contrast, over √(1 + μ²/4), the sd of all F
+        return visible_bias(z / math.sqrt(1 - z * z / 4), M) if z < 2 else math.inf
+
+
+def visible_bias(mean: float, M: int | None = None) -> float:
+    r"""Return the bias δ, in predictive sd, at which φ_1 of ranks among M draws has this mean; inf if none is enough.
+
+    If predictions are normal, the mean is :math:`\rho_1 \sqrt3\, (2\Phi(\delta/\sqrt2) - 1)` (`shrinkage`); ρ = 1 for
+    the predictive distribution itself.
+
+    >>> round(visible_bias(0.1, 99), 3), visible_bias(1.0, 1)
+    (0.103, inf)
+    """
+    share = mean / (math.sqrt(3) * (1.0 if M is None else float(shrinkage(M)[0])))
+    return math.sqrt(2) * NormalDist().inv_cdf((1 + share) / 2) if share < 1 else math.inf
+
+
+def pairs_of(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) -> list[tuple[int, int]] | None:
+    """Return which pairs have boxes: None for all."""
+    if given is None:
+        return None if covariates.q <= MAX_COVARIATES_IN_PAIRS else []
+    if not isinstance(given, (list, tuple)):
+        raise InputError(f"pairs must be a list of pairs of covariates, such as [(0, 1)]; got {shown(given)}")
+    found = []
+    for pair in given:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputError(f"pairs must be pairs of covariates, such as [(0, 1)]; got {shown(pair)}")
+        a, b = (_place(one, covariates) for one in pair)
+        if a == b:
+            raise InputError(f"a pair must be two different covariates; got {shown(pair)}")
+        found.append((min(a, b), max(a, b)))
+    return sorted(set(found))
+
+
+def _place(one: Any, covariates: Covariates) -> int:
+    names = covariates.names
+    name = one if isinstance(one, str) else f"x{one}"
+    if name in names:
+        return names.index(name)
+    if isinstance(one, (int, np.integer)) and 0 <= one < covariates.q:
+        return int(one)
+    raise InputError(f"pairs name covariates by number or name ({', '.join(names)}); got {shown(one)}")
+
+
+def joint_pvalues(T: Redrawn) -> FloatArray:
+    """Return the p-value of each coordinate, adjusted for all of them: by Holm if redraws are of one coordinate."""
+    S, C = T.observed.shape
+    every = [T.sets(c) for c in range(C)]
+    if T.is_shared:
+        return holm(np.array([smallest(each, [slice(None)])[0] for each in every]))
+    return smallest(np.concatenate(every), [slice(c * S, (c + 1) * S) for c in range(C)])
+
+
+def smallest(T: FloatArray, parts: list[slice]) -> FloatArray:
+    """Return the p-values of the smallest p-value of some statistics, given T (statistics, 1 + B), data first.
+
+    Sets are ordered by their smallest p-value over all statistics, and equal ones by their largest standardised value;
+    the p-value of a part is the share of the sets that are at least as extreme as it is in the data. Every step is
+    symmetric in the B + 1 sets, hence exact.
+    """
+    P = upper_counts(T)
+    spread = T.std(axis=1, keepdims=True)
+    z = (T - T.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+    key, size = P.min(axis=0), z.max(axis=0)
+    found = []
+    for part in parts:
+        own, extent = P[part, 0].min(), z[part, 0].max()
+        extreme = (key < own) | ((key == own) & (size >= extent - 1e-9))
+        extreme[0] = True
+        found.append(np.count_nonzero(extreme) / T.shape[1])
+    return np.array(found)
+
+
+def critical(largest: FloatArray, level: float) -> float:
+    """Return the charged square that a region must reach: the ⌈level (B + 1)⌉-th smallest of the B largest ones."""
+    B = largest.size
+    k = math.ceil(level * (B + 1) - 1e-9)
+    if k > B:
+        raise InputError(f"resamples must be at least {math.ceil(level / (1 - level) - 1e-9):,} for level={level:g}")
+    return float(np.sort(largest)[k - 1])
