@@ -227,6 +227,10 @@ def test_classes():
     assert table.columns["rms_error"][0] == pytest.approx(cb.ece(y, p, **ROOT), abs=1e-12)
     assert table.columns["bias"][0] == pytest.approx(np.mean(y - p), abs=1e-12)
     assert table.columns["ece"][0] == pytest.approx(cb.ece(y, p), abs=1e-12)
+    rms, shares, stated = (table.columns[name] for name in ("rms_error", "share_if_never", "predicted"))
+    for error, share, name, mean in zip(rms, shares, table.columns["class"], stated, strict=True):
+        zero = math.sqrt(np.mean(digits.P[:, names.index(name)] ** 2))
+        assert share == (pytest.approx(error / zero) if mean < 0.1 else None)
     assert list(table.columns["pvalue_adjusted"]) == sorted(table.columns["pvalue_adjusted"])
 
 

@@ -35,7 +35,7 @@ from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.judging.judge import is_rare
+from calibrant.judging.judge import RARE, is_rare
 from calibrant.kernel_errors.skce_test import SKCE_TEST
 from calibrant.probabilities.binned_errors import ECE
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
@@ -284,8 +284,12 @@ def audit_classes(facts: Facts, setting: Setting) -> KindFindings:
     tested = part_test(
         scores.each, setting.class_names, level=setting.family_level, exceeded=scores.exceeded, rng=setting.rng
     )
-    further = {"ece": np.array([ECE.finish(summary, ECE.usual) for summary in scores.each])}
     tested = sized(tested, [size_of(part) for part in scores.parts], setting.family_level)
+    shares = np.divide(tested.estimate, tested.never, out=np.full(len(tested.names), np.nan), where=tested.never > 0)
+    further = {
+        "share_if_never": np.where(tested.predicted < RARE, shares, np.nan),
+        "ece": np.array([ECE.finish(summary, ECE.usual) for summary in scores.each]),
+    }
     parts = _parts(tested, setting, noun="class", title="Each class against the rest", further=further)
     whole, missing = collected([SKCE_TEST, *MEANS], scores.result)
     lines = [replace(m, name=f"classes.{m.name}", label=f"{m.label} (all classes)") for m in whole]
@@ -336,6 +340,7 @@ def _parts(
     is_cutoff = np.array([quantity == "cutoff_error" for quantity in found.quantity])
     low = column(stated_low(found, setting))
     small = words.small_groups(int(np.count_nonzero(found.n < SMALL_GROUP))) if noun == "group" else ""
+    rare = " Rare classes have it as a share of their error if they never happened, too." if further else ""
     table = Table(
         several,
         title,
@@ -356,7 +361,7 @@ def _parts(
         "The error is the root mean square over ranges of similar scores. Bias is the observed less the predicted "
         f"frequency. All limits are for all {several} together. P-values of Kuiper's and Cox's statistic allow for all "
         f"{several} and all families of tests; the lower limit of an error is 0 unless they reject. The last column is "
-        f"the constant error found 4 times in 5.{small}",
+        f"the constant error found 4 times in 5.{small or rare}",
     )
     figure = groups_figure(table, level=setting.level)
     return Grouped(table, group_family(found, setting, noun), (figure,))
