@@ -357,7 +357,7 @@ def normal_distributions(spread: float, shift: float, *, G: int = 0) -> Callable
         known = quantile_truth(NINE, np.tile(norm.cdf(spread * norm.ppf(NINE) - shift), (n, 1)))
         groups = {"group": rng.integers(G, size=n)} if G else {}
         options = {"groups": groups["group"]} if G else {}
-        known = replace(known, groups=groups, skill=normal_skill(spread, shift))
+        known = replace(known, groups=groups, skill=normal_skill(spread, shift), shift=-shift / spread)
         return Data(y, Normal(mean, spread * s), options, known)
 
     return draw

@@ -253,12 +253,15 @@ class RegionTruth:
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     sizes: FloatArray | None = None  # (n, L)
     places: FloatArray | None = None  # (n,)
-    skill: float | None = None  # of distributions
+    skill: float | None = None  # of distributions, and by how many predictive sd they are too high on average
+    shift: float | None = None
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
         if claim.quantity == "skill" and self.skill is not None:
             return self.skill
+        if claim.quantity == "shift" and self.shift is not None:
+            return self.shift
         every = [line for lines in self.lines.values() for line in lines]
         rows = np.ones(every[0].hit.size, dtype=bool)
         if claim.subject.kind == "group":
@@ -274,7 +277,7 @@ class RegionTruth:
 
     def calibrated(self, claim: Claim) -> float:
         """Return the level for a coverage, else 0."""
-        if claim.quantity in (*COVERAGE_ERRORS, "skill"):
+        if claim.quantity in (*COVERAGE_ERRORS, "skill", "shift"):
             return 0.0
         line, _ = self._line(claim, np.ones(0, dtype=bool))
         return line.level

@@ -269,13 +269,14 @@ class Levels:
     lines: Lines
     central: Lines | None
     joint: TestResult | None
+    further: int = 0  # tests of something else that share the error rate
 
     @classmethod
-    def of(cls, table: HitTable, setting: Setting) -> Levels:
+    def of(cls, table: HitTable, setting: Setting, further: int = 0) -> Levels:
         between, joint = central_table(table), sized.joint_test(table, setting, Rule())
-        tests = filled(table) + (0 if between is None else filled(between)) + (joint is not None)
+        tests = filled(table) + (0 if between is None else filled(between)) + (joint is not None) + further
         central = None if between is None else level_lines(between, setting, Rule(), tests=tests)
-        return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint)
+        return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint, further)
 
     @property
     def judged(self) -> list[Judged]:
@@ -284,7 +285,7 @@ class Levels:
 
     @property
     def tests(self) -> int:
-        return sum(int(each.lines.tested.sum()) for each in self.judged) + (self.joint is not None)
+        return sum(int(each.lines.tested.sum()) for each in self.judged) + (self.joint is not None) + self.further
 
     def case(self, setting: Setting) -> Case:
         beside = None if self.joint is None else Beside(sized.JOINT, self.joint.pvalue, self.tests, bounded=True)
