@@ -100,7 +100,7 @@ def test_the_mean_is_tested_where_enough_rows_have_one():
     y = np.zeros(200)
     for distribution, why in (
         (stats.cauchy(loc=y), "no finite mean"),
-        (stats.poisson(y + 0.001), "0.2 effective rows"),  # 200 · 0.001, the rows that could have had an event
+        (stats.poisson(y + 0.001), "0.2 rows may have another outcome"),  # 200 · 0.001
         (stats.norm(loc=y[:99]), "needs 100 rows; got 99"),
     ):
         prediction = cb.ScipyDistribution(distribution)

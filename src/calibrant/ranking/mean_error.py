@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.core.evidence import ALL_ROWS, Error, Evidence, Family
-from calibrant.core.mean_interval import MIN_DECIDING_ROWS, MIN_ROWS
+from calibrant.core.mean_interval import MIN_DECIDING_ROWS, MIN_ROWS, freedom
 from calibrant.core.moments import Moments
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.rows import DistributionRows
@@ -63,16 +63,19 @@ def mean_error(errors: Moments, rate: float) -> MeanError:
     .. math:: \bar z \pm \max(t\, s_z, z_{1 - \text{rate}/2}) / \sqrt n
 
     with the observed standard deviation s of the z and with 1, which they have if the predictions are calibrated. Of
-    skewed errors one of the two is too small on one side and the other one on the other.
+    skewed errors one of the two is too small on one side and the other one on the other. Student's t has as few degrees
+    of freedom as rows decide, if these are few.
     """
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
     check_rows(errors)
-    n, mean = errors.n, float(errors.mean[0])
+    n, mean, square = errors.n, float(errors.mean[0]), float(errors.mean[1])
+    deciding = n if square == 0 else n * square**2 / (square**2 + float(errors.spread2[1]) / n)
+    degrees = float(freedom(n, deciding))
     observed = math.sqrt(float(errors.spread2[0]) / (n - 1) / n)
     predicted = 1 / math.sqrt(n)
-    half = max(float(stdtrit(n - 1, 1 - rate / 2)) * observed, -float(ndtri(rate / 2)) * predicted)
-    of_t = 2 * float(stdtr(n - 1, -abs(mean) / observed)) if observed > 0 else 0.0
+    half = max(float(stdtrit(degrees, 1 - rate / 2)) * observed, -float(ndtri(rate / 2)) * predicted)
+    of_t = 2 * float(stdtr(degrees, -abs(mean) / observed)) if observed > 0 else 0.0
     return MeanError(mean, mean - half, mean + half, max(of_t, 2 * float(ndtr(-abs(mean) / predicted))), n)
 
 
@@ -83,7 +86,6 @@ def check_rows(errors: Moments) -> None:
         raise NotApplicableError("a predictive distribution has no finite mean, or no variance above 0")
     if n < MIN_ROWS:
         raise NotApplicableError(f"it needs {MIN_ROWS} rows; got {n}")
-    square = float(errors.mean[1])
-    few = min(n * float(errors.mean[2]), n * square**2 / (square**2 + float(errors.spread2[1]) / n) if square else n)
+    few = n * float(errors.mean[2])
     if few < MIN_DECIDING_ROWS:
-        raise NotApplicableError(f"it depends on {few:.3g} effective rows; {MIN_DECIDING_ROWS} are needed")
+        raise NotApplicableError(f"{few:.3g} rows may have another outcome; {MIN_DECIDING_ROWS} are needed")
