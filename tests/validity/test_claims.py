@@ -62,7 +62,7 @@ def test_the_bound_is_exceeded_if_families_are_ignored(families: int, monkeypatc
     Then 1 - 0.8³ = 49 % of the pages may accuse calibrated predictions. At the level 0.8 few pages tell that from 20 %.
     """
     monkeypatch.setattr("calibrant.auditing.job.replace", partial(_with_families, families))
-    monkeypatch.setattr("calibrant.probabilities.evidence.smallest_error", lambda *_, **__: 0.1)  # slow; not a claim
+    monkeypatch.setattr("calibrant.probabilities.evidence.smallest_constant", lambda *_, **__: 0.1)  # slow; not a claim
     rng, pages, rate = np.random.default_rng(0), 70, 0.2
     accusing = 0
     for _ in range(pages):

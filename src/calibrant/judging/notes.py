@@ -128,8 +128,8 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "1.",
         "ruled out": "{ruled_out:outcomes} happened against a prediction of exactly 0 or 1, so the log score is infinite. No prediction should "
         "be exactly 0 or 1.",
-        "power": "With this many rows an error of {error:points}, the same at all scores, is found 4 times in 5; smaller errors, and errors that "
-        "cancel, can remain undetected.",
+        "power": "With this many rows an error of {error:points}, the same at all scores but for those that it would take beyond 0 or 1, is found 4 "
+        "times in 5, up or down; smaller errors, and errors that cancel, can remain undetected.",
         "no power": "With so few rows no constant error is found 4 times in 5.",
         "dependent": "Rows of one cluster may depend on each other. The verdict and the table of groups allow for that; other measurements are "
         "shown without p-values and limits, and bands in pictures are those of independent rows.",

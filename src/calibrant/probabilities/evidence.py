@@ -36,7 +36,7 @@ from calibrant.inputs.probabilities import Classes
 from calibrant.probabilities.clusters import Clusters
 from calibrant.probabilities.group_test import GROUP_RESAMPLES, GroupFindings
 from calibrant.probabilities.limits import critical
-from calibrant.probabilities.power import smallest_error
+from calibrant.probabilities.power import smallest_constant
 
 SHARE_OF_REGIONS = 0.5  # of the error rate, for ranges of scores; the limits of the size have the rest
 ADVICE, ADVICE_CERTAIN = "recalibrate", "recalibrate steps"
@@ -186,12 +186,12 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
 
 
 def _power(summary: Ordered, setting: Setting) -> list[Note]:
-    """Return which constant error would have been found 4 times in 5, by simulation of the test on these scores."""
+    """Return which constant error, up or down, would have been found 4 times in 5, by simulation on these scores."""
     level = setting.family_level
     if setting.clusters is not None or resampled_pvalue(0, SIMULATED) > 1 - level or summary.walk.variance == 0:
         return []
     try:
-        error = smallest_error(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)
+        error = smallest_constant(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)
     except NotApplicableError:
         return [note("no power")]
     return [note("power", error=error)]
