@@ -13,6 +13,7 @@ from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sam
 from calibrant.core.evidence import Case, Evidence, Note, PartKind, Subject, SubjectKind, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
+from calibrant.core.row_order import questions_on_row_order
 from calibrant.core.summary import Summary
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
@@ -80,7 +81,16 @@ def audit_intervals(facts: Facts, setting: Setting) -> KindFindings:
     sections = _sized_sections(found, setting, "intervals", "width", further, kernel, tables)
     keep = (*sampled(facts, COVERAGES), *_infinite(rows), *_caveats(rows, found, "intervals", setting))
     caveats: tuple[Note | str, ...] = (*keep, *missing, *not_scored)
-    return KindFindings(sections, _sized_case(found, "intervals", "width", setting), caveats)
+    case = _with_questions(_sized_case(found, "intervals", "width", setting), facts)
+    return KindFindings(sections, case, caveats)
+
+
+def _with_questions(case: Case, facts: Facts) -> Case:
+    """Add the question whether misses of neighbouring rows go together, where the order of all rows is known."""
+    if not facts.complete:
+        return case
+    hits = facts.rows.covered.sum(axis=1).astype(np.float64)
+    return replace(case, notes=(*case.notes, *questions_on_row_order(facts.rows.y, hits)))
 
 
 def _sized_sections(
@@ -172,7 +182,7 @@ def audit_sets(facts: Facts, setting: Setting) -> KindFindings:
     seen = Evidence(Subject("sets"), COVERAGE, float(found.lines.curve.coverage[0]), rows=found.table.n, describes=True)
     case = Case(None, notes=(note("no level"),), seen=(seen,))
     if known:
-        case = _sized_case(found, "sets", "size", setting)
+        case = _with_questions(_sized_case(found, "sets", "size", setting), facts)
     caveats: tuple[Note | str, ...] = (*sampled(facts, COVERAGES), *_caveats(rows, found, "sets", setting), *missing)
     return KindFindings((*sections, _by_label(rows, found, setting)), case, caveats)
 

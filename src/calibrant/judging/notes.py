@@ -26,6 +26,9 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "{moved:,} of {K:,} classes fit another column better. Pass classes= in the order of the columns.",
         "clusters?": "Do rows belong together, as several rows of one customer do? {share:share} of the rows have the score of the row before, "
         "more than rows in random order have. Tests that treat such rows as independent find errors that are not there: name the clusters.",
+        "row order?": "Do neighbouring rows belong together, in time or as several rows of one customer? The rows stand in an order in which errors "
+        "of neighbours go together (correlation {correlation:.2f}). Tests that treat such rows as independent find errors that are not there: "
+        "name the clusters, or judge one row of each. An order by something that the errors depend on explains it too.",
         "error rates?": "Are the levels {given:list} error rates? Then pass {meant:list}: coverage is {seen:shares}.",
     },
     "shape": {

@@ -249,6 +249,18 @@ def _fits_better(rows: Classes, column: FloatArray) -> bool:
     return bool(d.sum() > SURE * np.sqrt((d**2).sum()))
 
 
+SCORE_RANGES = 20
+
+
+def score_errors(y: NDArray[Any], p: NDArray[np.floating[Any]]) -> FloatArray:
+    """Return y - p less its mean over rows of similar score: what is wrong with scores is no dependence of rows."""
+    order = np.argsort(p, kind="stable")
+    code = np.empty(p.size, np.intp)
+    code[order] = np.arange(p.size) * min(SCORE_RANGES, max(1, p.size // MIN_ROWS_ASKED)) // p.size
+    errors = y - p.astype(np.float64)
+    return np.asarray(errors - (np.bincount(code, errors) / np.bincount(code))[code])
+
+
 MIN_SHARE_IN_BLOCKS = 0.1  # of the pairs of neighbouring rows, beyond what chance gives
 DEVIATIONS = 6.0  # beyond what chance gives
 SORTED_TURNS = 0.1  # of the runs: random order turns at two thirds of them
