@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from benchmarks.validity.cells import Cell, Counts
 from benchmarks.validity.claim_designs import DESIGNS
+from benchmarks.validity.claim_truth import NORMAL, QUANTILES
 from benchmarks.validity.claims import FALSE_PAGES, FAULTS, PAGES, PROCEDURE, SILENT, TOLERANCE, measure, most, page
 from scipy import stats
 
@@ -53,6 +54,20 @@ def test_few_pages_of_all_cells_have_a_false_claim() -> None:
     assert (pages, math.floor(most(pages) * pages)) == (253, 21)
     assert stats.binom.sf(21, pages, [0.05, 0.12]) == pytest.approx([0.009, 0.962], abs=0.002)
     assert sum(measured(design)[FALSE_PAGES] for design in CELLS) <= 21
+
+
+@pytest.mark.parametrize("errors", sorted(set(QUANTILES) - {NORMAL}))
+def test_draws_of_the_right_mean_and_spread_have_no_shift_and_no_factor(errors: str) -> None:
+    """Outcomes of another shape have ranks that a wrong spread makes too; 4 pages, of which 1 may be false."""
+    found = measure(Cell(PROCEDURE, f"19 draws, {errors} outcomes", 1000, "", 4))
+    assert not [name for name in found if name.startswith("which") and ("shift" in name or "spread" in name)]
+    assert found[FALSE_PAGES] <= 1
+
+
+@pytest.mark.parametrize("design", ["Poisson, means × 0.8", "Poisson, means × 1.2"])
+def test_counts_with_wrong_means_are_miscalibrated(design: str) -> None:
+    found = measure(Cell(PROCEDURE, design, 800, "", 5))
+    assert (found["status miscalibrated"], found[FALSE_PAGES] <= 1) == (5, True)
 
 
 @pytest.mark.parametrize("families", [3, 1])
