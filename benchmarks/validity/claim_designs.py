@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from benchmarks.validity.claim_truth import (
+    NORMAL,
+    QUANTILES,
     BinaryTruth,
     Chances,
     ClassTruth,
@@ -18,6 +20,7 @@ from benchmarks.validity.claim_truth import (
     Known,
     Line,
     RegionTruth,
+    drawn_errors,
     mean_distance,
     normal_score,
     rank_range,
@@ -26,10 +29,10 @@ from benchmarks.validity.designs import HARD_SCORES, SCORES
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
-from scipy.stats import norm, poisson
+from scipy.stats import gamma, norm, poisson
 from scipy.stats import t as student
 
-from calibrant import Intervals, Normal, Quantiles, Samples, Sets
+from calibrant import Intervals, Normal, Quantiles, Samples, ScipyDistribution, Sets
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS
 from calibrant.ranking import joint_ranks
@@ -366,7 +369,7 @@ def normal_distributions(spread: float, shift: float, *, G: int = 0) -> Callable
         known = quantile_truth(NINE, np.tile(norm.cdf(spread * norm.ppf(NINE) - shift), (n, 1)))
         groups = {"group": rng.integers(G, size=n)} if G else {}
         options = {"groups": groups["group"]} if G else {}
-        known = replace(known, groups=groups, skill=normal_skill(spread, shift))
+        known = replace(known, groups=groups, skill=normal_skill(spread, shift), shift=-shift / spread)
         return Data(y, Normal(mean, spread * s), options, known)
 
     return draw
@@ -405,6 +408,52 @@ def draws(M: int, D: int, spread: float, shift: float, *, G: int = 0) -> Callabl
         known = DrawsTruth(shift, spread, M, D, joint_error(M, D, spread, shift))
         options = {"groups": rng.integers(G, size=n)} if G else {}
         return Data(y[:, 0] if D == 1 else y, Samples(drawn[..., 0] if D == 1 else drawn), options, known)
+
+    return draw
+
+
+def draws_of_other_outcomes(M: int, errors: str) -> Callable[[Rng, int], Data]:
+    """M normal draws with the right mean and standard deviation, for outcomes of another shape."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        mean = rng.normal(size=n)
+        y = mean + drawn_errors(errors, rng.random(n))
+        return Data(y, Samples(mean[:, None] + rng.normal(size=(n, M))), {}, DrawsTruth(0.0, 1.0, M, errors=errors))
+
+    return draw
+
+
+COUNTS = np.arange(80)  # all that Poisson distributions with these means have
+
+
+def _below(levels: tuple[float, ...], rate: FloatArray, true_rate: FloatArray) -> FloatArray:
+    """Return P(U <= τ) of each row, where U is drawn evenly over the jump of the predicted distribution function."""
+    below, jump = poisson.cdf(COUNTS - 1, rate[:, None]), poisson.pmf(COUNTS, rate[:, None])
+    chance = poisson.pmf(COUNTS, true_rate[:, None])
+    share = [np.clip((tau - below) / np.maximum(jump, 1e-300), 0, 1) for tau in levels]
+    return np.stack([(part * chance).sum(axis=1) for part in share], axis=1)
+
+
+@cache
+def counts_skill(factor: float) -> float:
+    """Return the skill of Poisson distributions whose means, from Gamma(3), should be so many times as large.
+
+    The CRPS of F for outcomes with the distribution function G is Σ (F - G)² + G (1 - G) on average.
+    """
+    rate = gamma.ppf((np.arange(2000) + 0.5) / 2000, 3)[:, None]
+    F, G = poisson.cdf(COUNTS, rate), poisson.cdf(COUNTS, factor * rate)
+    every = G.mean(axis=0)
+    return float(1 - ((F - G) ** 2 + G * (1 - G)).sum(axis=1).mean() / (every * (1 - every)).sum())
+
+
+def counts(factor: float) -> Callable[[Rng, int], Data]:
+    """Poisson distributions of counts, whose true means are `factor` times as large."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        rate = rng.gamma(3, size=n)
+        known = quantile_truth(NINE, _below(NINE, rate, factor * rate))
+        known = replace(known, skill=counts_skill(factor), shift=float((1 - factor) * np.sqrt(rate).mean()))
+        return Data(rng.poisson(factor * rate).astype(np.float64), ScipyDistribution(poisson(rate)), {}, known)
 
     return draw
 
@@ -521,6 +570,16 @@ DESIGNS: dict[str, Design] = {
     "Normal, 4 groups, too narrow": Design(normal_distributions(0.8, 0.0, G=4), False, ONE_SIZE),
     "Normal, too narrow": Design(normal_distributions(0.8, 0.0), False, ONE_SIZE),
     "Normal, too low": Design(normal_distributions(1.0, 0.2), False, ONE_SIZE),
+    "Poisson, calibrated": Design(counts(1.0), True, {200: 400, 2000: 400}),
+    **{f"Poisson, means × {factor:g}": Design(counts(factor), False, {200: 100, 800: 100}) for factor in (0.8, 1.2)},
+    **{
+        f"{M} draws, {errors} outcomes": Design(
+            draws_of_other_outcomes(M, errors), False, {200: 100, 1000: 100, 6000: 40}
+        )
+        for M in (19, 99)
+        for errors in QUANTILES
+        if errors != NORMAL
+    },
     **{
         f"{M} draws, D = {D}, {words}": Design(
             draws(M, D, spread, shift), words == CALIBRATED, {50: 400, 200: 400} if words == CALIBRATED else {200: 200}
@@ -551,7 +610,7 @@ DESIGNS: dict[str, Design] = {
 KINDS = {  # which designs are of which kind of prediction, by the words in their names
     "classes": ("classes",),
     "draws": ("draws",),
-    "distributions": ("Normal",),
+    "distributions": ("Normal", "Poisson"),
     "quantiles": ("quantiles",),
     "sets": ("sets",),
     "intervals": ("intervals", "levels", "conformal", "one-sided", "heteroscedastic", "quartiles"),

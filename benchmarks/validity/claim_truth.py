@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
-from scipy.stats import binom
+from scipy.stats import binom, gamma
+from scipy.stats import t as student
 
 from calibrant.auditing.recalibration import METHOD, OPTIONS, calibration_sample
 from calibrant.core.bins import bin_of
@@ -230,13 +231,13 @@ def map_value(claim: Claim, y: NDArray[Any], known: Any, options: Mapping[str, A
 # Skill of normal predictions
 
 
-def normal_score(shift: float, spread: float) -> float:
-    """Return the mean CRPS of N(0, spread²) for outcomes N(shift, 1): E|D| - spread/√π with D ~ N(shift, 1 + spread²).
+def normal_score(shift: Any, spread: float, sd: float = 1.0) -> Any:
+    """Return the mean CRPS of N(0, spread²) for outcomes N(shift, sd²): E|D| - spread/√π, D ~ N(shift, sd² + spread²).
 
     >>> round(normal_score(0.0, 1.0), 6)  # 1/√π
     0.56419
     """
-    return mean_distance(shift, np.hypot(1.0, spread)) - spread / np.sqrt(np.pi)
+    return mean_distance(shift, np.hypot(sd, spread)) - spread / np.sqrt(np.pi)
 
 
 def mean_distance(shift: Any, sd: Any) -> Any:
@@ -279,12 +280,15 @@ class RegionTruth:
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     sizes: FloatArray | None = None  # (n, L)
     places: FloatArray | None = None  # (n,)
-    skill: float | None = None  # of distributions
+    skill: float | None = None  # of distributions, and by how many predictive sd they are too high on average
+    shift: float | None = None
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
         if claim.quantity == "skill" and self.skill is not None:
             return self.skill
+        if claim.quantity == "shift" and self.shift is not None:
+            return self.shift
         every = [line for lines in self.lines.values() for line in lines]
         rows = np.ones(every[0].hit.size, dtype=bool)
         if claim.subject.kind == "group":
@@ -300,7 +304,7 @@ class RegionTruth:
 
     def calibrated(self, claim: Claim) -> float:
         """Return the level for a coverage, else 0."""
-        if claim.quantity in (*COVERAGE_ERRORS, "skill"):
+        if claim.quantity in (*COVERAGE_ERRORS, "skill", "shift"):
             return 0.0
         line, _ = self._line(claim, np.ones(0, dtype=bool))
         return line.level
@@ -338,27 +342,63 @@ class RegionTruth:
         return rows
 
 
-# Draws: y is N(m + shift, 1) and the draws are N(m, spread²), in one coordinate
+# Draws: y is m + shift + an error of mean 0 and variance 1, and the draws are N(m, spread²), in one coordinate
 
 
 GRID = 20_001
+NORMAL, ZEROS = "normal", 0.4  # share of outcomes that are alike
+QUANTILES: dict[str, Callable[[FloatArray], FloatArray]] = {
+    NORMAL: ndtri,
+    "exponential": lambda u: -np.log1p(-u),
+    "gamma": lambda u: gamma.ppf(u, 2),
+    "Gumbel": lambda u: -np.log(-np.log(u)),
+    "lognormal": lambda u: np.exp(0.5 * ndtri(u)),
+    "Student's t": lambda u: student.ppf(u, 3),
+    "zero-inflated": lambda u: np.where(u < ZEROS, 0.0, gamma.ppf((u - ZEROS) / (1 - ZEROS), 2, loc=1)),
+}
+"""Quantile functions of errors, before these are given the mean 0 and the variance 1."""
 
 
 @cache
-def rank_chances(M: int, shift: float, spread: float) -> FloatArray:
+def error_grid(errors: str) -> tuple[FloatArray, float, float]:
+    """Return the quantiles of standardised errors on an even grid, and the mean and standard deviation before."""
+    values = QUANTILES[errors]((np.arange(GRID) + 0.5) / GRID)
+    mean, sd = (0.0, 1.0) if errors == NORMAL else (float(values.mean()), float(values.std()))
+    if errors == "Student's t":
+        mean, sd = 0.0, float(np.sqrt(3))  # the grid leaves out much of the variance
+    return (values - mean) / sd, mean, sd
+
+
+def drawn_errors(errors: str, u: FloatArray) -> FloatArray:
+    """Return standardised errors, given numbers that are uniform on [0, 1]."""
+    _, mean, sd = error_grid(errors)
+    return (QUANTILES[errors](u) - mean) / sd
+
+
+@cache
+def draws_skill(errors: str, shift: float, spread: float) -> float:
+    """Return the skill of draws from N(m, spread²) with m from N(0, 1): the score of outcomes is E|Y - Y'|/2."""
+    few = error_grid(errors)[0][GRID // 4000 :: GRID // 2000]
+    score = float(normal_score(shift + error_grid(errors)[0], spread, sd=0.0).mean())
+    return 1 - score / float(mean_distance(few[:, None] - few, np.sqrt(2)).mean() / 2)
+
+
+@cache
+def rank_chances(M: int, shift: float, spread: float, errors: str = NORMAL) -> FloatArray:
     """Return the distribution of the rank of the outcome among M draws."""
-    y = shift + ndtri((np.arange(GRID) + 0.5) / GRID)
+    y = shift + error_grid(errors)[0]
     return binom.pmf(np.arange(M + 1)[:, None], M, ndtr(y / spread)).mean(axis=1)
 
 
 @cache
-def interval_error(M: int, shift: float, spread: float) -> float:
+def interval_error(M: int, shift: float, spread: float, errors: str = NORMAL) -> float:
     """Return the largest error of the coverage of an interval between two of M draws.
 
     >>> interval_error(19, 0.0, 1.0)
     0.0
     """
-    return 0.0 if (shift, spread) == (0.0, 1.0) else rank_range(rank_chances(M, shift, spread))
+    right = (shift, spread, errors) == (0.0, 1.0, NORMAL)
+    return 0.0 if right else rank_range(rank_chances(M, shift, spread, errors))
 
 
 def rank_range(chances: FloatArray) -> float:
@@ -373,14 +413,14 @@ def rank_range(chances: FloatArray) -> float:
     return float(max(gap.max(), 0.0) - min(gap.min(), 0.0))
 
 
-def central_coverage(level: float, M: int, shift: float, spread: float) -> float:
+def central_coverage(level: float, M: int, shift: float, spread: float, errors: str = NORMAL) -> float:
     """Return the coverage of the central interval of M draws with this nominal level.
 
     >>> round(central_coverage(0.9, 19, 0.0, 1.0), 6)
     0.9
     """
     left_out = round((1 - level) * (M + 1) / 2)
-    return float(rank_chances(M, shift, spread)[left_out : M + 1 - left_out].sum())
+    return float(rank_chances(M, shift, spread, errors)[left_out : M + 1 - left_out].sum())
 
 
 @dataclass(frozen=True)
@@ -392,6 +432,7 @@ class DrawsTruth:
     M: int
     D: int = 1
     joint: float = 0.0
+    errors: str = NORMAL  # of outcomes of one coordinate, a key of QUANTILES
 
     def calibrated(self, claim: Claim) -> float:
         """Return the nominal level of a coverage, which depends on the number of draws, 1 for a spread, else 0."""
@@ -407,14 +448,16 @@ class DrawsTruth:
         if subject.kind == "pair":  # coordinates are independent, outcomes and draws
             return 0.0
         if claim.quantity in COVERAGE_ERRORS:
-            return max(interval_error(self.M, *wrong), self.joint)
+            return max(interval_error(self.M, *wrong, self.errors), self.joint)
         if subject.kind != ("all rows" if self.D == 1 else "coordinate"):
             raise UnknownClaimError(claim)
         shift, spread = wrong if self.D == 1 or int(subject.name) == self.D - 1 else (0.0, 1.0)
         if claim.quantity == "coverage":
-            return central_coverage(claim.expected, self.M, shift, spread)
+            return central_coverage(claim.expected, self.M, shift, spread, self.errors)
         if claim.quantity == "outside":
-            return float(rank_chances(self.M, shift, spread)[[0, -1]].sum())
+            return float(rank_chances(self.M, shift, spread, self.errors)[[0, -1]].sum())
+        if claim.quantity == "skill" and self.errors != NORMAL:
+            return draws_skill(self.errors, shift, spread)
         if claim.quantity == "skill":  # outcomes are N(shift, 2) on the whole
             return 1 - normal_score(shift, spread) / np.sqrt(2 / np.pi)
         if claim.quantity in ("shift", "spread"):  # in predictive standard deviations; the factor that is needed

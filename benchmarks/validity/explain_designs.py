@@ -59,9 +59,15 @@ LEVEL = 0.95
 
 
 def words_of(claims: tuple[Claim, ...]) -> set[str]:
-    """Return the words of claims; one that is not known here is an error."""
-    found = {SIDES.get((claim.quantity, claim.kind)) or QUANTITIES[claim.quantity] for claim in claims}
-    return found or {NONE}
+    """Return the words of claims and descriptions; one that is not known here is an error."""
+    return {_word_of(claim) for claim in claims} or {NONE}
+
+
+def _word_of(claim: Claim) -> str:
+    side = claim.kind
+    if side == "description":
+        side = "below" if claim.estimate < claim.expected else "above"
+    return SIDES.get((claim.quantity, side)) or QUANTITIES[claim.quantity]
 
 
 @dataclass(frozen=True)

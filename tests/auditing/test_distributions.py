@@ -73,9 +73,39 @@ def test_a_right_discrete_distribution_is_not_accused():
     distribution = cb.ScipyDistribution(stats.poisson(mean))
     audit = cb.audit(rng.poisson(mean), distribution, resamples=19)
     assert audit.verdict.status != "miscalibrated"
-    assert any("lie on a quantile" in caveat for caveat in audit.findings.caveats)
-    wrong = cb.audit(rng.poisson(1.5 * mean), distribution, resamples=19)
-    assert wrong.verdict.status == "miscalibrated"
+    assert any(caveat.startswith("randomised PIT: ") for caveat in audit.findings.caveats)
+    assert audit.findings.sections[0].measurements[0].method.startswith("randomised PIT; ")
+
+
+@pytest.mark.parametrize("factor", [0.8, 1.2])
+def test_counts_with_a_wrong_mean_are_found(factor):
+    rng = np.random.default_rng(0)
+    mean = rng.gamma(3, 1, 800)
+    y, right = rng.poisson(factor * mean), cb.ScipyDistribution(stats.poisson(mean))
+    verdict = cb.audit(y, right, resamples=19).verdict
+    assert verdict.status == "miscalibrated"
+    (claim,) = (claim for claim in verdict.claims if claim.quantity == "shift")
+    z = (mean - y) / np.sqrt(mean)
+    assert claim.estimate == pytest.approx(z.mean(), rel=1e-12)
+    assert claim.kind == ("below" if factor > 1 else "above")
+    tests, half = 9 + 4 + 1 + 1, (claim.high - claim.low) / 2
+    error = max(z.std(ddof=1) * stats.t.isf(0.025 / tests, 799), stats.norm.isf(0.025 / tests))
+    assert half == pytest.approx(error / np.sqrt(800), rel=1e-9)
+    order = rng.permutation(800)
+    moved = cb.audit(y[order], right.take(order), resamples=19).verdict
+    assert [claim.estimate for claim in moved.claims] == pytest.approx([claim.estimate for claim in verdict.claims])
+
+
+def test_the_mean_is_tested_where_enough_rows_have_one():
+    y = np.zeros(200)
+    for distribution, why in (
+        (stats.cauchy(loc=y), "no finite mean"),
+        (stats.poisson(y + 0.001), "0.2 rows may have another outcome"),  # 200 · 0.001
+        (stats.norm(loc=y[:99]), "needs 100 rows; got 99"),
+    ):
+        prediction = cb.ScipyDistribution(distribution)
+        audit = cb.audit(RNG.normal(size=prediction.n) * (why[0] != "0"), prediction, resamples=19)
+        assert any("The mean is not tested" in caveat and why in caveat for caveat in audit.findings.caveats)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import calibrant as cb
 from calibrant.core.binned import bin_table
 from calibrant.core.catalogue import find
-from calibrant.core.mean_interval import check_deciding, check_rare, clopper_pearson, wilson
+from calibrant.core.mean_interval import check_rare, clopper_pearson, deciding_of_rows, wilson
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary, read_binary
@@ -120,7 +120,7 @@ class TestMemory:
 
         def checked(rows, ordered):
             check_rare(entry, rows, entry.usual)
-            check_deciding(entry, rows, entry.usual, 0.95)
+            deciding_of_rows(entry, rows, entry.usual, 0.95)
 
         assert self.arrays(checked) < 2.5
 

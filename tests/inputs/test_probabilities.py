@@ -223,8 +223,15 @@ class TestFramesOfClasses:
 
     def test_columns_in_another_order_than_classes_are_refused(self, refusal):
         """Ten digits named in words, with the alphabetical `classes_` of a model: an ECE of 0.865 for 0.0225."""
-        message = refusal(ece, ["zero", "one"], self.P, classes=["one", "two", "zero"])
-        assert "column 0 is 'zero' and the first class 'one'. Pass prediction[list(classes)]" in message
+        for P in (self.P, self.P.add_prefix("p_").add_suffix(" (raw)")):
+            message = refusal(ece, ["zero", "one"], P, classes=["one", "two", "zero"])
+            assert f"column 0 is {P.columns[0]!r}, and the first class 'one'" in message
+            assert ece(["zero", "one"], P, classes=["zero", "one", "two"]) == ece([0, 1], self.P)
+
+    @pytest.mark.parametrize("names", [[2, 0, 1], ["p2", "p0", "p1"]])
+    def test_column_numbers_in_another_order_are_refused(self, refusal, names):
+        message = refusal(ece, [0, 1], self.P.set_axis(names, axis=1))
+        assert f"column 0 is '{names[0]}', and the first class '0'" in message
 
     @pytest.mark.parametrize("names", [[0, 1, 2], ["p0", "p1", "p2"]])
     def test_other_names_are_no_reason(self, names):

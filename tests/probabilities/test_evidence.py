@@ -198,7 +198,7 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
         assert lines["rms_error"].interval == (main.low, main.high)
     assert main.pvalue == lines["calibration_test"].pvalue
     columns = audit.findings.groups.columns
-    off = {g for g, q in zip(columns["group"], columns["pvalue_adjusted"], strict=True) if q < 0.05}
+    off = {g for g, q in zip(columns["group"], columns["pvalue_adjusted"], strict=True) if q < 1 - 0.95}
     assert {claim.subject.name for claim in verdict.claims if claim.subject.kind == "group"} == off
     if verdict.status == "within":
         assert main.high <= verdict.tolerance

@@ -10,13 +10,25 @@ from calibrant.core.evidence import rows_needed
 from calibrant.core.ordered import Ordered
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.probabilities import Binary
-from calibrant.probabilities.power import Finding, _of_size, _on_line
+from calibrant.probabilities.power import Finding, _of_size, _on_line, smallest_constant
 
 
 def share_found(p, error, repeats, rng):
     """Return the share of data sets with probabilities p + error in which it is found."""
     draws = (rng.random(p.size) < p + error for _ in range(repeats))
     return np.mean([cb.calibration_test(y, p, resamples=199, rng=rng).pvalue <= 0.05 for y in draws])
+
+
+@pytest.mark.parametrize(("a", "b", "sign"), [(0.5, 10, -1), (5, 0.2, 1)])
+def test_the_error_of_the_note_is_found_towards_the_end_where_the_scores_are(a, b, sign):
+    """The mean error that `power` finds, added to every score and cut off at 0 or 1, is found in a fifth of them."""
+    p = np.random.default_rng(0).beta(a, b, 300)
+    rows = Ordered.of(Binary(np.zeros(300, np.uint8), p, np.ones(300)))
+    c = smallest_constant(rows, level=0.95, target=0.8, resamples=399, rng=0)
+    finding = Finding(rows, 0.95, 399, 1)
+    for side in (sign, -sign):
+        moved = abs(np.clip(p + side * c, 0, 1) - p).mean()
+        assert finding.share_of(moved, side, 399) > 0.8 - 4 * np.sqrt(0.16 / 399)
 
 
 class TestTruth:

@@ -15,7 +15,8 @@ from calibrant.ranking.rank_claims import RankedColumn, Rates, column_claims, co
 ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48)
 COUNTS = np.full(100, 5)
 RATES = Rates(0.95, 0.05, 0.025)
-FOUND = RankedColumn(("none",), COUNTS, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES)
+SEEN = ("none",), COUNTS, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES
+FOUND = RankedColumn(*SEEN, normal=True)
 OUTSIDE = Outside((3, 17), 1, 1, 8.5, 1.0)
 DEPENDENT = DrawEvidence(tau=9.3, dependence=1e-9)
 EVERY = {value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str)}
@@ -34,6 +35,12 @@ class TestClaims:
         found = claims(kinds.HIGH, kinds.NARROW)
         assert (found["shift"].low, found["shift"].high, found["shift"].kind) == (0.3, 0.5, "above")
         assert (found["spread"].low, found["spread"].expected) == (1.38, 1.0)
+        found = claims(kinds.HIGH, kinds.NARROW, normal=False)
+        assert [(claim.kind, claim.level, claim.estimate) for claim in found.values()] == [
+            ("description", None, 0.4),
+            ("description", None, 1.43),
+        ]
+        assert np.isnan([claim.low for claim in found.values()]).all()
         counts = COUNTS.copy()
         counts[0] = 45
         claim = claims(kinds.OUTSIDE, counts=counts, outside=OUTSIDE)["outside"]

@@ -51,6 +51,22 @@ def test_of_known_shapes(M):
     assert "too narrow" not in light
 
 
+@pytest.mark.parametrize("M", [19, 99, 999])
+def test_shift_and_spread_are_those_of_mean_and_sd_only_where_outcomes_may_be_normal(M):
+    share = (np.arange(20_001) + 0.5) / 20_001
+
+    def normal(outcomes, n=4000):
+        chances = stats.binom.pmf(np.arange(M + 1)[:, None], M, stats.norm.cdf(outcomes)).mean(axis=1)
+        return diagnosis(np.rint(n * chances).astype(np.int64), 0.025, departs=True).normal
+
+    plain = 0.2 + 1.3 * stats.norm.ppf(share)
+    assert normal(plain)
+    assert not normal(plain, n=200)  # Student's t would not be told from that
+    zeros = np.where(share < 0.3, 0, -np.log(1 - share))
+    shapes = stats.t.ppf(share, 3), stats.expon.ppf(share), stats.gumbel_r.ppf(share), zeros
+    assert [normal((y - y.mean()) / y.std()) for y in shapes] == [False] * 4
+
+
 class TestOutside:
     def flat(self, below, above, M=99):
         counts = np.full(M + 1, 20)

@@ -119,7 +119,7 @@ def json_is_the_same(found: Audit, folder: Path) -> None:
 @pytest.fixture
 def no_power(monkeypatch):
     """The sentence on power is slow, and not a claim."""
-    monkeypatch.setattr("calibrant.probabilities.evidence.smallest_error", lambda *_, **__: 0.1)
+    monkeypatch.setattr("calibrant.probabilities.evidence.smallest_constant", lambda *_, **__: 0.1)
 
 
 @pytest.mark.usefixtures("no_power")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from benchmarks.validity.cells import Cell, Counts
 from benchmarks.validity.claim_designs import DESIGNS
+from benchmarks.validity.claim_truth import NORMAL, QUANTILES
 from benchmarks.validity.claims import FALSE_PAGES, FAULTS, PAGES, PROCEDURE, SILENT, TOLERANCE, measure, most, page
 from scipy import stats
 
@@ -55,6 +56,20 @@ def test_few_pages_of_all_cells_have_a_false_claim() -> None:
     assert sum(measured(design)[FALSE_PAGES] for design in CELLS) <= 21
 
 
+@pytest.mark.parametrize("errors", sorted(set(QUANTILES) - {NORMAL}))
+def test_draws_of_the_right_mean_and_spread_have_no_shift_and_no_factor(errors: str) -> None:
+    """Outcomes of another shape have ranks that a wrong spread makes too; 4 pages, of which 1 may be false."""
+    found = measure(Cell(PROCEDURE, f"19 draws, {errors} outcomes", 1000, "", 4))
+    assert not [name for name in found if name.startswith("which") and ("shift" in name or "spread" in name)]
+    assert found[FALSE_PAGES] <= 1
+
+
+@pytest.mark.parametrize("design", ["Poisson, means × 0.8", "Poisson, means × 1.2"])
+def test_counts_with_wrong_means_are_miscalibrated(design: str) -> None:
+    found = measure(Cell(PROCEDURE, design, 800, "", 5))
+    assert (found["status miscalibrated"], found[FALSE_PAGES] <= 1) == (5, True)
+
+
 @pytest.mark.parametrize("families", [3, 1])
 def test_the_bound_is_exceeded_if_families_are_ignored(families: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The most probable class, each of 3 classes and 4 groups: 3 families, each with an error rate of 20 % if ignored.
@@ -62,7 +77,7 @@ def test_the_bound_is_exceeded_if_families_are_ignored(families: int, monkeypatc
     Then 1 - 0.8³ = 49 % of the pages may accuse calibrated predictions. At the level 0.8 few pages tell that from 20 %.
     """
     monkeypatch.setattr("calibrant.auditing.job.replace", partial(_with_families, families))
-    monkeypatch.setattr("calibrant.probabilities.evidence.smallest_error", lambda *_, **__: 0.1)  # slow; not a claim
+    monkeypatch.setattr("calibrant.probabilities.evidence.smallest_constant", lambda *_, **__: 0.1)  # slow; not a claim
     rng, pages, rate = np.random.default_rng(0), 70, 0.2
     accusing = 0
     for _ in range(pages):

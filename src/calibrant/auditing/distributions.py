@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from calibrant.auditing.samples import MAX_SPLIT, RANKS, audit_samples, count_ra
 from calibrant.auditing.skill import audited_skill
 from calibrant.core.evidence import Case, Note, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting
+from calibrant.core.moments import Moments
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -34,6 +35,8 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Bounds, pit_bounds
+from calibrant.ranking.draw_evidence import content_order
+from calibrant.ranking.mean_error import TEST, MeanError, check_rows, mean_error, standardised_errors
 from calibrant.ranking.rank_checks import group_ranks, judged_by_ranks, sample_groups
 from calibrant.ranking.spread import sharpness
 from calibrant.ranking.summary import Ranks
@@ -45,6 +48,7 @@ from calibrant.scores.brier_and_log import log_score
 from calibrant.scores.crps import crps
 from calibrant.scores.decompose import decompose
 
+ERRORS, RANDOMISED = "errors", "randomised PIT"
 LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # central 95, 90, 80 and 50 %
 MAX_COORDINATES_DRAWN = 20
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
@@ -136,7 +140,11 @@ def _figure(curve: Curve) -> Figure:
 def count_distributions(rows: DistributionRows, setting: Setting, exact: bool) -> dict[str, Summary]:
     found = count_ranks(rows, setting) if rows.samples is not None else {}
     try:
-        return {**found, HITS: coordinate_hits(rows) if rows.distribution.shape else level_hits(rows)}
+        if rows.distribution.shape:
+            return {**found, HITS: coordinate_hits(rows)}
+        if rows.samples is None:
+            found |= {ERRORS: standardised_errors(rows)}
+        return {**found, HITS: level_hits(rows, setting)}
     except NotApplicableError:  # without a distribution function; it is said on the page
         return found
 
@@ -147,7 +155,7 @@ def count_groups_of_distributions(rows: DistributionRows, grouping: Grouping, se
     if rows.samples is not None:
         found[RANKS] = group_ranks(rows, grouping, setting)
     if not rows.distribution.shape:
-        found[HITS] = level_hits(rows, tables.labels_of(grouping))
+        found[HITS] = level_hits(rows, setting, tables.labels_of(grouping))
     return Several.of(found)
 
 
@@ -162,8 +170,28 @@ def distribution_groups(rows: DistributionRows, groups: Sequence[Several], setti
     return quantile_groups(rows, [cast(HitTable, group[HITS]) for group in groups], setting)
 
 
-def level_hits(rows: DistributionRows, labels: RowLabels | None = None) -> HitTable:
-    return distribution_table(pit_bounds(rows), levels_of(rows.distribution), rows.w, labels)
+def level_hits(rows: DistributionRows, setting: Setting, labels: RowLabels | None = None) -> HitTable:
+    """Count outcomes up to each quantile; of distributions with atoms values that are drawn evenly over the atoms.
+
+    Without that the level may lie anywhere between two shares, and errors smaller than the atoms are not seen.
+    """
+    low, high = pit_bounds(rows)
+    if rows.samples is None and (high > low).any():
+        low = high = randomised(rows.y, low, high, setting.rng)
+    return distribution_table((low, high), levels_of(rows.distribution), rows.w, labels)
+
+
+def randomised(y: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return values drawn evenly from low to high; row order plays no part.
+
+    >>> low, high = np.array([0.2, 0.6]), np.array([0.6, 0.6])
+    >>> values = randomised(np.array([1.0, 2.0]), low, high, np.random.default_rng(0))
+    >>> bool(0.2 < values[0] < 0.6), float(values[1])
+    (True, 0.6)
+    """
+    order, u = content_order(y, low, high), np.empty(y.size)
+    u[order] = rng.random(y.size)
+    return np.asarray(low + u * (high - low))
 
 
 def coordinate_hits(rows: DistributionRows) -> Several:
@@ -192,7 +220,9 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
     informative = audited_skill(facts, setting)
     parts = _decomposed(rows)
     try:
-        levels = Levels.of(facts.of_all(HITS, level_hits), setting)
+        table: HitTable = facts.of_all(HITS, lambda all_rows: level_hits(all_rows, setting))
+        tested = Mean.of(facts, table)
+        levels = Levels.of(table, setting, further=tested.errors is not None)
     except NotApplicableError as reason:
         left_out = (str(reason), *missing, *not_scored, *informative.missing)
         found = _without_cdf((*scored, *informative.measurements, *kernel), left_out, setting)
@@ -200,13 +230,16 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
     shown, label = (levels.lines, "outcomes up to {} quantile")
     if levels.central is not None:
         shown, label = levels.central, "coverage of {} intervals"
+    mean = tested.found(levels)
+    adjusted = 1.0 if mean is None else min(1.0, levels.tests * setting.families * mean.pvalue)
     section = Section(
         "distributions",
         "Predictive distributions",
         "Do outcomes fall where predicted, as often as predicted?",
         (
-            *tables.level_measurements(shown, "coverage", label),
+            *_randomised(rows, tables.level_measurements(shown, "coverage", label)),
             *tables.joint_measurement(levels.joint, levels.tests, setting),
+            *_mean_measurement(mean, adjusted),
             *scored,
             *informative.measurements,
             *(() if parts is None else score_parts("{} part of CRPS", parts)),
@@ -215,10 +248,48 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
         (*coverage_figure(levels.lines), *pit_figure(rows)),
         (quantile_table(levels),),
     )
-    left_out = (*missing, *not_scored, *informative.missing)
+    left_out = (*missing, *not_scored, *tested.missing, *informative.missing)
     keep = (*sampled(facts, COVERAGES), *levels.caveats(setting, rows))
     caveats: tuple[Note | str, ...] = (*keep, *_caveats(rows, parts), *left_out)
-    return informative.added_to(KindFindings((section,), levels.case(setting), caveats))
+    case = levels.case(setting)
+    if mean is not None:
+        case = replace(case, families=(*case.families, mean.family(adjusted)))
+    return informative.added_to(KindFindings((section,), case, caveats))
+
+
+class Mean(NamedTuple):
+    """The errors of the mean of distributions, or why it is not tested."""
+
+    errors: Moments | None
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, facts: Facts, table: HitTable) -> Mean:
+        if facts.rows.samples is not None or not table.has_equal_weights:
+            return cls(None)
+        errors: Moments = facts.of_all(ERRORS, standardised_errors)
+        try:
+            check_rows(errors)
+        except NotApplicableError as reason:
+            return cls(None, (f"The mean is not tested: {reason}.",))
+        return cls(errors)
+
+    def found(self, levels: Levels) -> MeanError | None:
+        return None if self.errors is None else mean_error(self.errors, levels.lines.rate)
+
+
+def _randomised(rows: DistributionRows, lines: tuple[Measurement, ...]) -> tuple[Measurement, ...]:
+    if rows.samples is not None or not rows.distribution.is_discrete:
+        return lines
+    return tuple(replace(line, method=f"{RANDOMISED}; {line.method}") for line in lines)
+
+
+def _mean_measurement(found: MeanError | None, p: float) -> tuple[Measurement, ...]:
+    if found is None:
+        return ()
+    label, limits = "mean error, in predictive sd (positive: too high)", (found.low, found.high)
+    line = Measurement("shift", label, found.estimate, 0.0, interval=limits, pvalue=p, decides=True)
+    return (replace(line, method=f"{TEST}, adjusted for all tests"),)
 
 
 def levels_of(distribution: Distribution) -> FloatArray:
@@ -286,6 +357,11 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
         found.append(
             f"{rows.samples.M:,} draws per row are tested at levels that are multiples of "
             f"1/{rows.samples.M + 1:,}. Draws that rows share make rows dependent; no test here accounts for this."
+        )
+    elif rows.distribution.is_discrete:
+        found.append(
+            f"{RANDOMISED}: where the distribution function jumps at the outcome, its value is drawn evenly over the "
+            "jump, and counted in place of the outcome. Another rng gives other coverages."
         )
     if parts is None:
         found.append("The CRPS is not split: it has no closed form here, or there are too many rows.")

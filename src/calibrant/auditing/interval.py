@@ -15,16 +15,14 @@ from calibrant.core.catalogue import Entry, entries, find, public
 from calibrant.core.limits import Limits, Side
 from calibrant.core.mean_interval import (
     MEANS_WITH_INTERVAL,
-    check_deciding,
-    check_rare,
     effective_rows,
     exact_limits,
     has_equal_weights,
     interval_of,
+    mean_interval,
     refuse_unseen,
     score_limits,
     share_method,
-    student_interval,
 )
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
@@ -155,7 +153,7 @@ def interval(
         check_choice("method", method, None, "block")
         check_choice("side", side, "both", "lower")
         completed = entry.parse(options)
-        summary = _summary(entry, y, prediction, completed, level, **given, pos_label=pos_label)
+        summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)
         return _of_blocks(summary, level, completed)
     if entry.limits is not None:
         if method is not None:
@@ -167,14 +165,14 @@ def interval(
         raise no_interval(entry)
     check_choice("method", method, *METHODS[entry.name])
     completed = entry.parse(options)
-    summary = _summary(entry, y, prediction, completed, level, **given, pos_label=pos_label)
+    if entry.name in MEANS_WITH_INTERVAL and not isinstance(y, Summary):
+        return mean_interval(entry, entry.read(y, prediction, **given, pos_label=pos_label), completed, level)
+    summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)
     if isinstance(summary, SkillRows):
         return skill_interval(summary, cast(SkillOptions, completed), level)
     if not isinstance(summary, Moments):
         raise SummaryError(f"interval of {entry.name} reads Moments; got {type(summary).__name__}")
-    if entry.name == "coverage":
-        return _of_coverage(entry, summary, level, method)
-    return student_interval(entry, summary, completed, level)
+    return _of_coverage(entry, summary, level, method)
 
 
 def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:
@@ -187,21 +185,15 @@ def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **g
     return entry.limits(summary, completed), summary.n
 
 
-def _summary(
-    entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, level: float = 0.95, **given: Any
-) -> Summary:
-    """Return the given summary, or the summary of the rows; refuse rows for which the interval would not be valid."""
+def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> Summary:
+    """Return the given summary, or the summary of the rows; refuse one that does not show whether limits are valid."""
     if isinstance(y, Summary):
         if prediction is not None or any(value is not None for value in given.values()):
             raise InputError("prediction, weights and labels cannot be given with a summary, which replaces the rows")
         entry.check_summary(y)
         refuse_unseen(entry)
         return y
-    rows = entry.read(y, prediction, **given)
-    if entry.name in MEANS_WITH_INTERVAL:
-        check_rare(entry, rows, options)
-        check_deciding(entry, rows, options, level)
-    return entry.summarise(rows, options)
+    return entry.summarise(entry.read(y, prediction, **given), options)
 
 
 def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method: str | None) -> ConfidenceInterval:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant.core.binned import bin_table
 from calibrant.core.bins import bin_of, rounded
 from calibrant.core.limits import SMALLEST_RATE, Limits, rate_at_zero
-from calibrant.core.mean_interval import MIN_DECIDING_ROWS, deciding_rows
+from calibrant.core.mean_interval import MIN_DECIDING_ROWS, deciding_rows, freedom
 from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import Pair
@@ -22,6 +22,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
 
 MIN_CLUSTERS = 20  # effective ones
+MIN_PAIRED_ROWS = 50  # effective ones
 MIN_DECIDING_CLUSTERS = 6.0  # as `MIN_DECIDING_ROWS`, of cluster sums; 20 normal ones have about so many
 ROUNDING = 1e-24  # relative, of a sum of squares that is 0 but for rounding
 MIN_DECIDING_ROWS_SKILL = 10.0  # the same for a ratio of means
@@ -62,8 +63,10 @@ class MeanDifferences:
 
     def pair(self, metric: str, first: str, second: str, rate: float) -> Pair:
         a, b = self.terms[first], self.terms[second]
+        if self.unit == "row":
+            check_rows(self.w)
         deciding = MIN_DECIDING_ROWS if self.unit == "row" else MIN_DECIDING_CLUSTERS
-        found = student(a - b, self.w, self.time, rate, deciding, self.unit)
+        found = student(a - b, self.w, self.time, rate, deciding)
         mean = self.value(second)
         if self.time is not None or mean <= 0 or min(a.min(), b.min()) < 0:
             return Pair(metric, first, second, *found)
@@ -71,7 +74,7 @@ class MeanDifferences:
         try:
             ratio = (a - (1 - skill) * b) / mean
             _, low, high, _ = student(ratio, self.w, None, rate, min(deciding, MIN_DECIDING_ROWS_SKILL))
-        except NotApplicableError:  # its limits would not cover
+        except NotApplicableError:  # all rows have one ratio
             return Pair(metric, first, second, *found, skill)
         return Pair(metric, first, second, *found, skill, skill - high, skill - low)
 
@@ -156,6 +159,15 @@ def by_cluster(
     return {name: np.bincount(clusters, w * values) / total for name, values in terms.items()}, total
 
 
+def check_rows(w: FloatArray) -> None:
+    effective = float(w.sum() ** 2 / (w**2).sum())
+    if effective < MIN_PAIRED_ROWS * (1 - 1e-12):
+        raise NotApplicableError(
+            f"a comparison needs {MIN_PAIRED_ROWS} rows (with weights, effective rows); got {effective:.3g}. Fewer do "
+            "not show how much the differences vary"
+        )
+
+
 def check_clusters(w: FloatArray, clusters: NDArray[np.intp]) -> None:
     """Refuse clusters that are too few or too unequal to show how much their rows depend on each other."""
     size = np.bincount(clusters, w)
@@ -172,10 +184,12 @@ def student(
     w: FloatArray,
     time: NDArray[np.intp] | None,
     rate: float,
-    deciding: float,
-    unit: Literal["row", "cluster"] = "row",
+    least: float,
 ) -> tuple[float, float, float, float]:
-    """Return the weighted mean of d, its limits and the p-value of the hypothesis that the true mean is 0."""
+    """Return the weighted mean of d, its limits and the p-value of the hypothesis that the true mean is 0.
+
+    With fewer than `least` deciding rows Student's t has as few degrees of freedom.
+    """
     from scipy.special import stdtr, stdtrit
 
     w = w / w.max()
@@ -191,21 +205,16 @@ def student(
         raise NotApplicableError(
             f"all {d.size} differences are equal, so their spread is not known; use more rows, or other predictions"
         )
-    few = float(deciding_rows(spread))
-    if few < deciding:
-        heaviest = int(np.argmax(np.abs(spread)))
-        raise NotApplicableError(
-            f"the mean difference depends on {few:.3g} effective {unit}s, {deciding:g} are needed: {unit} {heaviest} "
-            f"alone differs by {largest * d[heaviest]:.4g}. No interval for this mean covers; use more {unit}s"
-        )
+    deciding = deciding_rows(spread)
     if time is None:
         m = total**2 / float((w**2).sum())
-        freedom, error = m - 1, math.sqrt(square * m / (m - 1)) / total
+        degrees, error = float(freedom(m, deciding, least)), math.sqrt(square * m / (m - 1)) / total
     else:
         sums: FloatArray = np.bincount(time, d - mean).astype(np.float64)  # rows of one time may depend on each other
-        freedom, error = _long_run(sums * (sums.size / d.size))
-    t = float(stdtrit(freedom, 1 - rate / 2))
-    pvalue = 2 * float(stdtr(freedom, -abs(mean) / error))
+        number, error = _long_run(sums * (sums.size / d.size))
+        degrees = min(number, float(freedom(math.inf, deciding, least)))
+    t = float(stdtrit(degrees, 1 - rate / 2))
+    pvalue = 2 * float(stdtr(degrees, -abs(mean) / error))
     return largest * mean, largest * (mean - t * error), largest * (mean + t * error), pvalue
 
 

@@ -30,6 +30,7 @@ from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
+from calibrant.core.row_order import questions_on_row_order
 from calibrant.core.several import PerLabel
 from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray
@@ -61,6 +62,7 @@ from calibrant.probabilities.evidence import (
     questions_on_event,
     region_level,
     rows_to_pass,
+    score_errors,
     stated_low,
     surprising_first,
     whole_evidence,
@@ -108,7 +110,8 @@ def audit_scores(scores: Scores, setting: Setting, asked: Asked) -> KindFindings
     whole, test, size = _evidence(scores, setting, asked.subject)
     questions = questions_on_event(summary) if asked is EVENT else []
     if asked is EVENT and setting.clusters is None and scores.complete:
-        questions += questions_on_dependence(scores.rows.p)
+        y, p = scores.rows.y, scores.rows.p
+        questions += questions_on_dependence(p) or questions_on_row_order(y, score_errors(y, p))
     measurements, missing = measure(scores, setting)
     more = [] if scores.complete else [note("sampled kernel", n=scores.rows.n)]
     if setting.clusters is not None:

@@ -13,6 +13,7 @@ from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sam
 from calibrant.core.evidence import Case, Evidence, Note, PartKind, Subject, SubjectKind, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
+from calibrant.core.row_order import questions_on_row_order
 from calibrant.core.summary import Summary
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
@@ -80,7 +81,16 @@ def audit_intervals(facts: Facts, setting: Setting) -> KindFindings:
     sections = _sized_sections(found, setting, "intervals", "width", further, kernel, tables)
     keep = (*sampled(facts, COVERAGES), *_infinite(rows), *_caveats(rows, found, "intervals", setting))
     caveats: tuple[Note | str, ...] = (*keep, *missing, *not_scored)
-    return KindFindings(sections, _sized_case(found, "intervals", "width", setting), caveats)
+    case = _with_questions(_sized_case(found, "intervals", "width", setting), facts)
+    return KindFindings(sections, case, caveats)
+
+
+def _with_questions(case: Case, facts: Facts) -> Case:
+    """Add the question whether misses of neighbouring rows go together, where the order of all rows is known."""
+    if not facts.complete:
+        return case
+    hits = facts.rows.covered.sum(axis=1).astype(np.float64)
+    return replace(case, notes=(*case.notes, *questions_on_row_order(facts.rows.y, hits)))
 
 
 def _sized_sections(
@@ -172,7 +182,7 @@ def audit_sets(facts: Facts, setting: Setting) -> KindFindings:
     seen = Evidence(Subject("sets"), COVERAGE, float(found.lines.curve.coverage[0]), rows=found.table.n, describes=True)
     case = Case(None, notes=(note("no level"),), seen=(seen,))
     if known:
-        case = _sized_case(found, "sets", "size", setting)
+        case = _with_questions(_sized_case(found, "sets", "size", setting), facts)
     caveats: tuple[Note | str, ...] = (*sampled(facts, COVERAGES), *_caveats(rows, found, "sets", setting), *missing)
     return KindFindings((*sections, _by_label(rows, found, setting)), case, caveats)
 
@@ -269,13 +279,14 @@ class Levels:
     lines: Lines
     central: Lines | None
     joint: TestResult | None
+    further: int = 0  # tests of something else that share the error rate
 
     @classmethod
-    def of(cls, table: HitTable, setting: Setting) -> Levels:
+    def of(cls, table: HitTable, setting: Setting, further: int = 0) -> Levels:
         between, joint = central_table(table), sized.joint_test(table, setting, Rule())
-        tests = filled(table) + (0 if between is None else filled(between)) + (joint is not None)
+        tests = filled(table) + (0 if between is None else filled(between)) + (joint is not None) + further
         central = None if between is None else level_lines(between, setting, Rule(), tests=tests)
-        return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint)
+        return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint, further)
 
     @property
     def judged(self) -> list[Judged]:
@@ -284,7 +295,7 @@ class Levels:
 
     @property
     def tests(self) -> int:
-        return sum(int(each.lines.tested.sum()) for each in self.judged) + (self.joint is not None)
+        return sum(int(each.lines.tested.sum()) for each in self.judged) + (self.joint is not None) + self.further
 
     def case(self, setting: Setting) -> Case:
         beside = None if self.joint is None else Beside(sized.JOINT, self.joint.pvalue, self.tests, bounded=True)

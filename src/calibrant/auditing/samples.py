@@ -197,6 +197,12 @@ READING = (
 )
 
 
+LIMITED = {
+    True: "; profile-likelihood limits, for all of the verdict together",
+    False: "; no limits: outcomes are not normal around these draws, or too few to tell",
+}
+
+
 RANKS = "ranks"
 RANKS_COUNTED = "Ranks of each coordinate and of groups count"
 
@@ -339,16 +345,16 @@ def _recovery_figures(rows: DistributionRows) -> tuple[Figure, ...]:
 def _effects(ranks: Ranks, columns: Sequence[RankedColumn]) -> tuple[Measurement, ...]:
     if ranks.C > MAX_COORDINATES_MEASURED:
         return ()
-    method = "most likely normal predictions; profile-likelihood limits, for all of the verdict together"
     found = []
     for name, column in zip(ranks.names, columns, strict=True):
-        errors = column.errors
+        errors, method = column.errors, "most likely normal predictions" + LIMITED[column.normal]
         key, of = ("", "") if ranks.single else (f".{name}", f" of {name}")
         label = f"shift{of}, in predictive sd (positive: too high)"
-        limits = errors.shift_low, errors.shift_high
+        limits = (errors.shift_low, errors.shift_high) if column.normal else None
         found.append(Measurement(f"explain.shift{key}", label, errors.shift, 0.0, interval=limits, method=method))
         if ranks.M > 1:
-            label, limits = f"factor the spread{of} needs", (errors.spread_low, errors.spread_high)
+            label = f"factor the spread{of} needs"
+            limits = (errors.spread_low, errors.spread_high) if column.normal else None
             found.append(Measurement(f"explain.spread{key}", label, errors.spread, 1.0, interval=limits, method=method))
     return tuple(found)
 

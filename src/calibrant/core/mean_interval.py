@@ -1,6 +1,7 @@
 """Confidence limits: Student's interval for the mean of row scores, and limits of a frequency.
 
-Student's interval is refused unless enough rows show how much the scores vary.
+Where few rows show how much the scores vary, Student's interval has as few degrees of freedom. If it were refused, only
+rows in which no heavy score was seen would have an interval, and that would often miss the mean.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from calibrant.inputs.rows import IntervalRows, QuantileRows
 SMALLEST_SCORE, LARGEST_SCORE = 1e-140, 1e140
 MIN_ROWS = 100  # effective ones that a mean needs; also of the rarer kind, if rare rows score high
 MIN_DECIDING_ROWS = 25
-"""Smallest effective number of rows behind a variance, (Σd²)²/Σd⁴ with d = w(s - mean). If rare rows score high, or if
-weights grow with the scores, a few rows decide: without this an interval of level 0.95 may cover half of the time."""
+"""Effective number of rows behind a variance, (Σd²)²/Σd⁴ with d = w(s - mean), below which few rows decide. There are
+then as many degrees of freedom, less 1."""
 
 FEW_MISSES = 10  # below which the number of misses is not nearly normal
 
@@ -43,8 +44,19 @@ class Guard(NamedTuple):
     both: bool
 
 
-def student_interval(entry: Entry[Any, Any], summary: Moments, options: Any, level: float) -> ConfidenceInterval:
-    r"""Return mean ± t s, t of m - 1 degrees of freedom.
+def freedom(m: Any, deciding: Any, least: float = MIN_DECIDING_ROWS) -> FloatArray:
+    """Return the degrees of freedom of Student's t: m - 1, or with fewer than `least` deciding rows that number less 1.
+
+    >>> freedom(100.0, np.array([40.0, 11.0, 1.2]))
+    array([99., 10.,  1.])
+    """
+    return np.asarray(np.where(deciding < least, np.maximum(deciding, 2.0), m) - 1.0)
+
+
+def student_interval(
+    entry: Entry[Any, Any], summary: Moments, options: Any, level: float, deciding: FloatArray
+) -> ConfidenceInterval:
+    r"""Return mean ± t s, t of m - 1 degrees of freedom, or fewer if few rows decide (`freedom`).
 
     :math:`s^2 = \frac{m}{m-1} \sum w^2 (s_i - \bar s)^2/W^2` with the effective number of rows
     :math:`m = W^2/\sum w^2`, which is n for equal weights.
@@ -67,15 +79,16 @@ def student_interval(entry: Entry[Any, Any], summary: Moments, options: Any, lev
         )
     spread = summary.spread2 + summary.w2 * (summary.mean2 - summary.mean) ** 2
     error = np.sqrt(spread * m / (m - 1)) / summary.w
-    half = float(stdtrit(m - 1, (1 + level) / 2)) * error
-    words = "Student's t interval of a mean"
+    half = stdtrit(freedom(m, deciding), (1 + level) / 2) * error
+    few = float(deciding.min())
+    words = "Student's t interval of a mean" + (f", which {few:.3g} effective rows decide" * (few < MIN_DECIDING_ROWS))
     return interval_of(summary.mean - half, summary.mean + half, estimate, level, words, summary.n)
 
 
 def mean_interval(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> ConfidenceInterval:
     check_rare(entry, rows, options)
-    check_deciding(entry, rows, options, level)
-    return student_interval(entry, cast(Moments, entry.summarise(rows, options)), options, level)
+    deciding = deciding_of_rows(entry, rows, options, level)
+    return student_interval(entry, cast(Moments, entry.summarise(rows, options)), options, level, deciding)
 
 
 def interval_of(
@@ -105,15 +118,14 @@ def _deciding(squares: FloatArray, fourth_powers: FloatArray) -> FloatArray:
     return np.asarray(np.divide(squares**2, fourth_powers, out=none, where=fourth_powers > 0))
 
 
-def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> None:
-    """Refuse rows if a few of them dominate the mean or its variance: no interval covers such a mean."""
-    if entry.row_scores is None:
-        return
+def deciding_of_rows(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> FloatArray:
+    """Return the number of deciding rows of each mean; refuse confident predictions whose misses were not seen."""
+    assert entry.row_scores is not None  # the entries that have Student's interval are means
     pieces = [(rows.w[part, None], _columns(entry.row_scores(rows.part(part), options))) for part in chunks(rows.n)]
     heaviest = float(rows.w.max())
     total_weight, square = (_total(lambda w, s: (w / heaviest) ** k, pieces) for k in (1, 2))  # noqa: B023
     if total_weight**2 < MIN_ROWS * square or not all(np.isfinite(s).all() for _, s in pieces):
-        return  # `student_interval` refuses infinite scores and too few rows
+        return np.full(1, np.inf)  # `student_interval` refuses infinite scores and too few rows
     largest = max(np.finfo(np.float64).tiny, *(float(np.abs(s).max()) for _, s in pieces))
     mean = _total(lambda w, s: w / heaviest * (s / largest), pieces) / total_weight
 
@@ -121,19 +133,10 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
         return np.asarray((w / heaviest * (s / largest - mean)) ** 2)
 
     total, square = _total(squares, pieces), _total(lambda w, s: squares(w, s) ** 2, pieces)
-    few = _deciding(total, square)
-    if few.min() < MIN_DECIDING_ROWS:
-        column = int(few.argmin())
-        row = int(np.argmax(np.concatenate([squares(w, s)[:, column] for w, s in pieces])))
-        score = np.concatenate([s[:, column] for _, s in pieces])[row]
-        raise NotApplicableError(
-            f"the mean of {entry.name} depends on {few.min():.3g} effective rows, and an interval that covers needs "
-            f"{MIN_DECIDING_ROWS}: the score of row {row} alone is {score:.4g}. Use more rows, less "
-            "unequal weights, or a bounded score"
-        )
     if entry.name == "log_score":
         half = 2 * largest * float(np.sqrt(total[0])) / float(total_weight[0])
         check_unseen_losses(rows, level, half, clip=options.clip)
+    return _deciding(total, square)
 
 
 def check_unseen_losses(rows: AnyRows, level: float, half: float, *, clip: float | None) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, ClassVar
 
 import numpy as np
@@ -159,7 +160,7 @@ def read_probabilities(
             "{pos_label=} belongs to a 1-D prediction; for (n, K) pass {classes=} with one label per column",
             option="pos_label",
         )
-    _check_order(column_labels(prediction), classes)
+    _check_order(column_labels(prediction), classes, P.shape[1])
     n = len(P)
     outcomes, P, w, rows = _read_rows(y, P, weights)
     _check_simplex(P, rows)
@@ -170,16 +171,34 @@ def _mask(rows: Rows | None, n: int) -> NDArray[np.bool_] | None:
     return None if rows is None else np.isin(np.arange(n), rows)
 
 
-def _check_order(names: Names | None, classes: Any) -> None:
-    if names is None or classes is None or names == tuple(map(str, range(len(names)))):
+def _check_order(names: Names | None, classes: Any, K: int) -> None:
+    """Refuse a frame whose columns are called as the classes and stand in another order."""
+    if names is None or names == tuple(map(str, range(K))):
         return
-    labels = tuple(map(str, classes))
-    if names != labels and sorted(names) == sorted(labels):
+    labels = tuple(map(str, range(K) if classes is None else classes))
+    columns = next((each for each in (names, _without_affixes(names)) if sorted(each) == sorted(labels)), labels)
+    if columns != labels:
         raise InputError(
-            "{classes=} must be in the order of the columns of prediction, which have the same names; column 0 is "
-            f"{names[0]!r} and the first class {labels[0]!r}. Pass prediction[list(classes)]",
+            "the columns of prediction are called as the classes and stand in another order: column 0 is "
+            f"{names[0]!r}, and the first class {labels[0]!r}. Put the columns into the order of the classes, or pass "
+            "{classes=} in the order of the columns",
             option="classes",
         )
+
+
+def _without_affixes(names: Names) -> Names:
+    """Return names without what all of them begin or end with.
+
+    >>> _without_affixes(("p_cat_raw", "p_dog_raw")), _without_affixes(("cat", "dog"))
+    (('cat', 'dog'), ('cat', 'dog'))
+    """
+    first = _common_length(names)
+    last = _common_length([name[first:][::-1] for name in names])
+    return tuple(name[first : len(name) - last] for name in names)
+
+
+def _common_length(names: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
 def read_binary(

@@ -26,6 +26,9 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "{moved:,} of {K:,} classes fit another column better. Pass classes= in the order of the columns.",
         "clusters?": "Do rows belong together, as several rows of one customer do? {share:share} of the rows have the score of the row before, "
         "more than rows in random order have. Tests that treat such rows as independent find errors that are not there: name the clusters.",
+        "row order?": "Do neighbouring rows belong together, in time or as several rows of one customer? The rows stand in an order in which errors "
+        "of neighbours go together (correlation {correlation:.2f}). Tests that treat such rows as independent find errors that are not there: "
+        "name the clusters, or judge one row of each. An order by something that the errors depend on explains it too.",
         "error rates?": "Are the levels {given:list} error rates? Then pass {meant:list}: coverage is {seen:shares}.",
     },
     "shape": {
@@ -146,8 +149,8 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "1.",
         "ruled out": "{ruled_out:outcomes} happened against a prediction of exactly 0 or 1, so the log score is infinite. No prediction should "
         "be exactly 0 or 1.",
-        "power": "With this many rows an error of {error:points}, the same at all scores, is found 4 times in 5; smaller errors, and errors that "
-        "cancel, can remain undetected.",
+        "power": "With this many rows an error of {error:points}, the same at all scores but for those that it would take beyond 0 or 1, is found 4 "
+        "times in 5, up or down; smaller errors, and errors that cancel, can remain undetected.",
         "no power": "With so few rows no constant error is found 4 times in 5.",
         "dependent": "Rows of one cluster may depend on each other. The verdict and the table of groups allow for that; other measurements are "
         "shown without p-values and limits, and bands in pictures are those of independent rows.",

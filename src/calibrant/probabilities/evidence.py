@@ -38,7 +38,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Classes
 from calibrant.probabilities.clusters import MIN_EQUAL_CLUSTERS, Clusters
 from calibrant.probabilities.group_test import GROUP_RESAMPLES, GroupFindings
-from calibrant.probabilities.power import smallest_error
+from calibrant.probabilities.power import smallest_constant
 from calibrant.probabilities.size import (
     QUANTITIES,
     Size,
@@ -257,12 +257,12 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
 
 
 def _power(summary: Ordered, setting: Setting) -> list[Note]:
-    """Return which constant error would have been found 4 times in 5, by simulation of the test on these scores."""
+    """Return which constant error, up or down, would have been found 4 times in 5, by simulation on these scores."""
     level = setting.family_level
     if setting.clusters is not None or resampled_pvalue(0, SIMULATED) > 1 - level or summary.walk.variance == 0:
         return []
     try:
-        error = smallest_error(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)
+        error = smallest_constant(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)
     except NotApplicableError:
         return [note("no power")]
     return [note("power", error=error)]
@@ -318,6 +318,18 @@ def _fits_better(rows: Classes, column: FloatArray) -> bool:
     every = np.arange(rows.n)
     d = rows.w * (rows.P[every, column[rows.y]].astype(np.float64) - rows.P[every, rows.y])
     return bool(d.sum() > SURE * np.sqrt((d**2).sum()))
+
+
+SCORE_RANGES = 20
+
+
+def score_errors(y: NDArray[Any], p: NDArray[np.floating[Any]]) -> FloatArray:
+    """Return y - p less its mean over rows of similar score: what is wrong with scores is no dependence of rows."""
+    order = np.argsort(p, kind="stable")
+    code = np.empty(p.size, np.intp)
+    code[order] = np.arange(p.size) * min(SCORE_RANGES, max(1, p.size // MIN_ROWS_ASKED)) // p.size
+    errors = y - p.astype(np.float64)
+    return np.asarray(errors - (np.bincount(code, errors) / np.bincount(code))[code])
 
 
 MIN_SHARE_IN_BLOCKS = 0.1  # of the pairs of neighbouring rows, beyond what chance gives

@@ -33,6 +33,7 @@ SMALLEST_ERROR = 1e-9
 ROUNDING = 1e-9
 SIGNS = (1, -1)  # predictions that are too low, and too high
 MAX_ROWS_NEEDED = 10**9
+CONFIRMING_STEP = 1.03  # ratio of the errors that are tried when one is confirmed
 
 
 @public
@@ -113,8 +114,7 @@ def smallest_error(rows: Ordered, *, level: float, target: float, resamples: int
 
     A direction in which it is not found counts as far as the scores leave room for an error there.
     """
-    finding = Finding(_of_size(rows, rows.n), level, resamples, rng)
-    found = {sign: _crossing(finding, sign, target, level) for sign in SIGNS}
+    finding, found = _crossings(rows, level, target, resamples, rng)
     smallest = max((1 + ROUNDING) * finding.room(sign) if e is None else e for sign, e in found.items())
     if not any(e is not None and smallest <= finding.room(sign) for sign, e in found.items()):
         raise NotApplicableError(
@@ -123,11 +123,41 @@ def smallest_error(rows: Ordered, *, level: float, target: float, resamples: int
     return smallest
 
 
+def smallest_constant(rows: Ordered, *, level: float, target: float, resamples: int, rng: Rng) -> float:
+    """Return the smallest c with which p + c and p - c, cut off at 0 and 1, are both found with the target power.
+
+    The larger of both is confirmed with other random numbers: where scores are near 0 or 1 the statistics have atoms,
+    and a search ends where chance moved them in its favour.
+    """
+    finding, found = _crossings(rows, level, target, resamples, rng)
+    constants = {sign: None if e is None else _constant(rows.pool, e, sign) for sign, e in found.items()}
+    if None in constants.values():
+        raise NotApplicableError(f"these {rows.n} scores do not show every constant error; use more rows")
+    sign = max(SIGNS, key=lambda sign: constants[sign] or 0.0)
+    e, room = found[sign] or 0.0, (1 - ROUNDING) * finding.room(sign)
+    again = Finding(_of_size(rows, rows.n), level, resamples, finding.rng)
+    while e < room and (again.share_of(e, sign, resamples) or 0.0) < target:
+        e = min(CONFIRMING_STEP * e, room)
+    return _constant(rows.pool, e, sign) or 1.0
+
+
+def _crossings(
+    rows: Ordered, level: float, target: float, resamples: int, rng: Rng
+) -> tuple[Finding, dict[int, float | None]]:
+    finding = Finding(_of_size(rows, rows.n), level, resamples, rng)
+    return finding, {sign: _crossing(finding, sign, target, level) for sign in SIGNS}
+
+
 def _shifted(pool: Pool, e: float, sign: int) -> FloatArray | None:
     """Return the probabilities p + sign c, cut off at 0 and 1, whose mean differs by e from that of p.
 
     None if there is no room for such an error in this direction.
     """
+    c = _constant(pool, e, sign)
+    return None if c is None else np.clip(pool.score + sign * c, 0, 1)
+
+
+def _constant(pool: Pool, e: float, sign: int) -> float | None:
     from scipy.optimize import brentq
 
     weight = pool.weight * pool.rows / float((pool.weight * pool.rows).sum())
@@ -137,8 +167,7 @@ def _shifted(pool: Pool, e: float, sign: int) -> FloatArray | None:
 
     if excess(1.0) < 0:
         return None
-    shift = float(brentq(excess, 0.0, 1.0, xtol=1e-15))
-    return np.clip(pool.score + sign * shift, 0, 1)
+    return float(brentq(excess, 0.0, 1.0, xtol=1e-15))
 
 
 class Finding:

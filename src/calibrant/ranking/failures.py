@@ -18,7 +18,13 @@ from calibrant.ranking.counting import legendre
 from calibrant.ranking.draw_evidence import DrawEvidence
 from calibrant.ranking.effects import SHIFT, SPREAD, below, bin_counts, pearson, share_limits
 from calibrant.ranking.poisson_walk import PoissonWalk
-from calibrant.ranking.rank_family import LARGEST_LOG_SPREAD, FamilyFit, RankFamily
+from calibrant.ranking.rank_family import (
+    LARGEST_LOG_SPREAD,
+    FamilyFit,
+    RankFamily,
+    rows_to_tell_tails,
+    third_and_fourth,
+)
 from calibrant.ranking.summary import rank_points
 
 LARGEST_SHIFT = 5.0  # up to which an effect that can be seen is looked for
@@ -31,6 +37,7 @@ RELATED = "related to covariates"
 OUTWARD_HIGH, OUTWARD_SHAPE = "too narrow or biased", "wrong shape"
 
 MAX_SHAPE_RATE = 0.01  # of the tests of shapes and of outcomes outside; that of the test of the ranks if it is smaller
+DOUBT_RATE = 0.05  # of the test of third and fourth component, for what is claimed of shift and spread
 LEAST_OUTSIDE = 0.01  # share of outcomes in atoms
 SHAPE_BINS = 10
 CENTRE_AVOIDED = -5.0  # fourth component, in standard errors
@@ -92,6 +99,7 @@ class Diagnosis(NamedTuple):
     failures: tuple[str, ...]
     errors: NormalErrors
     far: bool = False  # whether outcomes far outside all draws are an error, and were set aside
+    normal: bool = False  # whether shift and spread explain the ranks, so that their limits are those of mean and sd
 
 
 def diagnosis(
@@ -122,12 +130,13 @@ def diagnosis(
     if departs:
         fit, atoms = _with_atoms(family, fit, rest, shape_rate)
     errors = errors_of(family, fit, rate)
+    shape = _shape(family, fit, rest, shape_rate) if fit.inside else OTHER
+    normal = not (shape or far or atoms) and _is_normal(family, fit)
     if not departs:
-        return Diagnosis((OUTSIDE,) if far else (RELATED,) if related else (NONE,), errors, far)
+        return Diagnosis((OUTSIDE,) if far else (RELATED,) if related else (NONE,), errors, far, normal)
     if (far or atoms) and not _departs(rest[1:-1] if atoms else rest, test_rate, cells):
         only = DRAWS if _made_by_draws(given) else OUTSIDE
         return Diagnosis((only,), errors, far)
-    shape = _shape(family, fit, rest, shape_rate) if fit.inside else ""
     no_factor = shape in (MODES, HEAVY, LIGHT)  # of the spread corrects such a shape
     names = [name for name in errors.names if not (no_factor and name in (NARROW, WIDE))]
     if far or atoms:
@@ -138,7 +147,21 @@ def diagnosis(
     names = [name for name in names if name not in (*MADE_BY_COVARIATES[related], *by_draws)]
     if by_draws:
         names.insert(0, DRAWS)
-    return Diagnosis(tuple(names) or (RELATED if related else OTHER,), errors, far)
+    return Diagnosis(tuple(names) or (RELATED if related else OTHER,), errors, far, normal)
+
+
+def _is_normal(family: RankFamily, fit: FamilyFit) -> bool:
+    """Tell whether outcomes may be normal around the predictions, and there are rows enough to see that they are not.
+
+    Outcomes of another shape have ranks that a wrong spread of normal predictions makes too: those of Student's t with
+    three degrees of freedom and the right standard deviation look like draws that are 1.3 times too wide.
+    """
+    from scipy.special import chdtrc
+
+    if family.n < rows_to_tell_tails(family.M, family.cells):
+        return False
+    z = third_and_fourth(family, fit)
+    return bool(chdtrc(z.size, z @ z) >= DOUBT_RATE)
 
 
 def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:

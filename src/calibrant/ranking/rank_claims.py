@@ -69,6 +69,7 @@ class RankedColumn(NamedTuple):
     rates: Rates
     evidence: DrawEvidence = DrawEvidence()
     outside: Outside | None = None  # of rows whose outcomes lie outside all draws, if that is an error
+    normal: bool = False  # whether shift and spread explain the ranks
 
     @property
     def n(self) -> int:
@@ -131,7 +132,7 @@ def found_columns(
         outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
         errors, coverage, p = known.errors, _coverage(counts, outward), float(adjusted[c])
         of_counts = (known.failures, counts, outward, errors, coverage, smallest, p, rates)
-        found.append(RankedColumn(*of_counts, evidence[c], outside))
+        found.append(RankedColumn(*of_counts, evidence[c], outside, known.normal))
     return found
 
 
@@ -162,8 +163,10 @@ def subject_of(ranks: Ranks, c: int) -> Subject:
 def column_claims(column: RankedColumn, subject: Subject) -> tuple[Claim, ...]:
     """Return a claim for everything that the words on a column name.
 
-    A shift, a spread and a share of outcomes outside have limits that exclude the value of calibration. A shape, and
-    what draws show without the outcomes, are descriptions. Regions of covariates have claims of their own.
+    A shift, a spread and a share of outcomes outside have limits that exclude the value of calibration. Shift and
+    spread are claimed where they explain the ranks, and are descriptions where the shape is wrong too, or cannot be
+    known. A shape, and what draws show without the outcomes, are descriptions. Regions of covariates have claims of
+    their own.
     """
     claims = _draw_claims(column, subject)
     for name in () if column.passes else column.failures:
@@ -193,6 +196,8 @@ def _error_claim(name: str, column: RankedColumn, subject: Subject) -> Claim:
     else:
         quantity, expected, limits = "spread", 1.0, (errors.spread, errors.spread_low, errors.spread_high)
     test = "likelihood of the ranks"
+    if not column.normal:
+        return Claim("description", subject, quantity, limits[0], rows=n, expected=expected, test=test, pvalue=p)
     return Claim(SIDES[name], subject, quantity, *limits, column.level, n, expected, test=test, pvalue=p)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.pvalues import normal_quantile
 from calibrant.inputs.arrays import FloatArray
+from calibrant.ranking.counting import legendre
 from calibrant.ranking.effects import bin_counts, rank_bins
 
 LARGEST_LOG_SPREAD = math.log(20.0)  # ranks cannot tell factors of the spread beyond 20 and 1/20 apart
@@ -60,6 +61,14 @@ class RankModel(NamedTuple):
                 found[:, end] += step * _weights((points - a) / s, s).sum(axis=1)
         return np.maximum(found[0], TINY), found[1:]
 
+    def heavy_tailed(self) -> FloatArray:
+        """Return the probabilities for outcomes with Student's t of 3 degrees of freedom and standard deviation 1."""
+        from scipy.special import stdtr
+
+        found = self.kernel @ (2 / (math.pi * (1 + self.t**2) ** 2))
+        found[[0, -1]] += stdtr(3, math.sqrt(3) * self.t[0])  # beyond the points all draws lie on one side
+        return np.asarray(found)
+
 
 def _weights(z: FloatArray, s: float) -> FloatArray:
     """Return the density of a + s z and its derivatives by a and log s, (3, G)."""
@@ -77,6 +86,11 @@ class CellModel(NamedTuple):
         from scipy.special import ndtri
 
         return cls(np.asarray(ndtri(np.cumsum(shares)[:-1])))
+
+    def heavy_tailed(self) -> FloatArray:
+        from scipy.special import stdtr
+
+        return np.diff(stdtr(3, math.sqrt(3) * self.edges), prepend=0.0, append=1.0)
 
     def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
         from scipy.special import ndtr
@@ -122,8 +136,8 @@ class RankFamily:
     """The family for counts (M + 1,) of ranks; `cells`: of cells of F(y)."""
 
     def __init__(self, counts: NDArray[np.int64], *, cells: bool = False) -> None:
-        self.M = counts.size - 1
-        self.model, m = model_of(self.M, cells or self.M >= MAX_CELLS)
+        self.M, self.cells = counts.size - 1, cells or counts.size > MAX_CELLS
+        self.model, m = model_of(self.M, self.cells)
         self.counts = (counts if m == counts.size else bin_counts(counts[:, None], m)[:, 0]).astype(np.float64)
         self.n = float(self.counts.sum())
         self.free = (True, self.M > 1)  # one draw tells nothing of the spread
@@ -281,6 +295,43 @@ class _Maximum(NamedTuple):
     def error(self, k: int, free: tuple[bool, bool]) -> float:
         left = self.information[k, k] + self.slope(k, free) * self.information[0, 1]
         return 1 / math.sqrt(max(float(left), 1e-6))
+
+
+def third_and_fourth(family: RankFamily, fit: FamilyFit) -> FloatArray:
+    """Return what the third and fourth component of the ranks show beyond a fit without atoms, as standard normals.
+
+    They are independent of the two estimates: their covariance is that given the scores of a and log s.
+    """
+    p, dp = family.model.chances(fit.a, fit.log_s)
+    phi = legendre(p.size - 1)[2:]
+    mean, slope = phi @ p, dp / p
+    with_scores = (phi * p) @ slope.T
+    information = (slope * p) @ slope.T + RIDGE
+    variance = (phi * p) @ phi.T - np.outer(mean, mean) - with_scores @ np.linalg.solve(information, with_scores.T)
+    found = (phi @ family.counts - family.n * mean) / math.sqrt(family.n)
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(variance + RIDGE[: mean.size, : mean.size]), found))
+
+
+HYPOTHETICAL_ROWS = 10**7
+TAILS_SEEN = 15.44  # noncentrality with which a chi-square test of 2 degrees of freedom at .05 has the power .95
+DRAWS_FOR_TAILS = 4  # fewer have no fourth component, in which heavy tails show
+
+
+@lru_cache(maxsize=64)
+def rows_to_tell_tails(M: int, cells: bool) -> float:
+    """Return the number of rows with which outcomes with Student's t of 3 degrees of freedom are told from normal ones.
+
+    >>> [round(rows_to_tell_tails(M, False)) for M in (9, 19, 99)], rows_to_tell_tails(3, False)
+    ([2113, 642, 267], inf)
+    """
+    if M < DRAWS_FOR_TAILS:
+        return math.inf
+    if M >= MAX_CELLS:
+        return rows_to_tell_tails(MAX_CELLS - 1, True)
+    p = model_of(M, cells)[0].heavy_tailed()
+    family = RankFamily(np.rint(HYPOTHETICAL_ROWS * p).astype(np.int64), cells=cells)
+    z = third_and_fourth(family, family.fit())
+    return TAILS_SEEN * family.n / float(z @ z)
 
 
 def _scoring_step(score: FloatArray, information: FloatArray, free: NDArray[np.bool_]) -> FloatArray:

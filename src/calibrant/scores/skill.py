@@ -13,13 +13,21 @@ from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.pvalues import holm
 from calibrant.core.results import ConfidenceInterval, TestResult
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import as_number, check_level
-from calibrant.scores.skill_rows import Compared, Score, SkillOptions, SkillRows, compared, kept_for_skill
+from calibrant.scores.skill_rows import (
+    MIN_DECIDING_ROWS,
+    MIN_ROWS,
+    Compared,
+    Score,
+    SkillOptions,
+    SkillRows,
+    compared,
+    kept_for_skill,
+)
 
-MIN_DECIDING_ROWS = 10.0  # effective rows behind the limits, (Σe²)²/Σe⁴: with fewer, a few rows decide
 HEAVY_ROWS = 0.05  # share of the rows: of those that lose most, and of those that raise the skill most
 MAX_ROWS_NAMED = 10
 
@@ -101,12 +109,23 @@ SKILL = enter(
 
 def skill_interval(summary: SkillRows, options: SkillOptions, level: float) -> ConfidenceInterval:
     found = compared(summary, options)
+    check_outcomes(summary)
     low, high = found.limits(level)
     few = float(found.guard.min())
-    warning = f"; only {few:.3g} effective rows decide, and limits may not cover" if few < MIN_DECIDING_ROWS else ""
-    words = f"{found.words}; Student's t with the influence of each row{warning}"
+    words = f"{found.words}; Student's t with the influence of each row"
+    words += f", of which {few:.3g} effective ones decide" if few < MIN_DECIDING_ROWS else ""
     low, high, S = (_first(column) if found.single else column for column in (low, high, found.S))
     return ConfidenceInterval(low, high, S, level, words, summary.n)
+
+
+def check_outcomes(summary: SkillRows) -> None:
+    """Refuse outcomes that are almost all alike, such as zeros: rows that tell how the others score are too few."""
+    y = summary.kept[0].rows.y
+    for column in y[:, None].T if y.ndim == 1 else y.T:
+        others = column.size - int(np.unique(column, return_counts=True)[1].max())
+        if others < MIN_ROWS:
+            wanted = f"{MIN_ROWS} outcomes that differ from the most frequent one"
+            raise NotApplicableError(f"limits of skill need {wanted}; got {others}. Use more rows")
 
 
 @public
@@ -130,7 +149,8 @@ def skill_test(
     .. math:: S - \frac{1 - S}{n - 1} - t s \qquad\text{and}\qquad S + t s,
 
     t the quantile of Student's distribution with n - 1 degrees of freedom at :math:`1 - (1 - \text{level})/(2D)`, which
-    makes them simultaneous over D coordinates.
+    makes them simultaneous over D coordinates. If fewer than 10 effective rows decide,
+    :math:`(\sum e^2)^2/\sum e^4`, the degrees of freedom are that number less 1.
 
     Parameters
     ----------
@@ -185,7 +205,7 @@ def _tested(summary: SkillRows, options: SkillTestOptions) -> TestResult:
     few = (guard < MIN_DECIDING_ROWS) & (low <= _added_by_heaviest(found))
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, (found.S - found.bias) / error, np.where(found.bias < found.S, np.inf, -np.inf))
-    p = holm(np.where(few, 1.0, stdtr(summary.n - 1, -t)))
+    p = holm(np.where(few, 1.0, stdtr(found.freedom, -t)))
     size = np.abs(found.w[:, None] * found.influence)
     details: dict[str, Any] = {
         "claim": tuple(_claim(*limits, options.tolerance) for limits in zip(low, high, few, strict=True)),

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.core.annotations import Rng
 from calibrant.core.draw_dependence import lag_one
 from calibrant.core.kept_rows import KeptRows
-from calibrant.core.mean_interval import deciding_rows
+from calibrant.core.mean_interval import deciding_rows, freedom
 from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
@@ -26,6 +26,7 @@ from calibrant.scores.energy_score import ENERGY_SCORE, EnergyScoreOptions
 
 Score = Literal["crps", "energy", "log"]
 MIN_ROWS = 20
+MIN_DECIDING_ROWS = 10.0  # effective rows behind the limits, (Σe²)²/Σe⁴: with fewer, a few rows decide
 DEPENDENT = 0.001  # p-value of the lag-1 test below which draws are scored by the plain CRPS
 OUTCOMES = "the marginal distribution of the outcomes"
 
@@ -151,6 +152,11 @@ class Compared(NamedTuple):
         return np.asarray((1 - self.S) * share / (1 - share))
 
     @property
+    def freedom(self) -> FloatArray:
+        """The degrees of freedom of Student's t: as few as rows decide, if these are few."""
+        return freedom(float(len(self.w)), self.guard, MIN_DECIDING_ROWS)
+
+    @property
     def guard(self) -> FloatArray:
         """The effective number of rows behind the limits, (Σd²)²/Σd⁴ of centred d = w e."""
         return deciding_rows(self.w[:, None] * (self.influence - self.influence.mean(axis=0)))
@@ -159,7 +165,7 @@ class Compared(NamedTuple):
         """Return the confidence limits of S, of each of so many coordinates at their share of the error rate."""
         from scipy.special import stdtrit
 
-        half = float(stdtrit(len(self.w) - 1, 1 - (1 - level) / (2 * families))) * self.standard_error
+        half = stdtrit(self.freedom, 1 - (1 - level) / (2 * families)) * self.standard_error
         return self.S - self.bias - half, self.S + half
 
 
