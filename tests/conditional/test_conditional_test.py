@@ -218,7 +218,7 @@ class TestOtherKinds:
         assert "alternative less" in result.method
         assert "size" in result.details["covariates"]
         assert result.details["regions"][0].difference < 0
-        with pytest.raises(InputError, match="level of the sets"):
+        with pytest.raises(NotApplicableError, match="level of the sets"):
             found(y, Sets(mask))
 
     def test_quantiles(self):

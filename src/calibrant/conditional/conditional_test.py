@@ -6,7 +6,8 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +35,7 @@ from calibrant.conditional.statistics import (
     Searched,
     Statistics,
     critical,
+    features,
     joint_pvalues,
 )
 from calibrant.core.annotations import Alternative, Labels, Outcomes, Quantities, Quantity, Rng
@@ -42,7 +44,6 @@ from calibrant.core.null import upper_counts
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.arrays import Rng as AnyRng
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.distribution import Distribution
@@ -188,7 +189,7 @@ class ConditionalOptions:
     pairs: Sequence[tuple[Any, Any]] | None = None
     clusters: Any = None
     calibration_size: int | None = None
-    rng: AnyRng = 0
+    rng: Rng = 0
     quantity: Quantities | None = None
     log_likelihood: Quantity | None = None
     log_density_y: ArrayLike | None = None
@@ -248,14 +249,23 @@ def refuse_outcomes(rows: Any, x: Covariates) -> None:
             )
 
 
-class Found(NamedTuple):
-    """What was searched, and what came out."""
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What is searched, and how."""
 
     searched: Searched
-    tests: Statistics
     order: NDArray[np.intp]  # which of the caller's rows these are
     alternative: Alternative
     null: Null
+    options: ConditionalOptions
+    said: tuple[str, ...]
+
+    @cached_property
+    def tests(self) -> Statistics:
+        """The statistics, with all regions."""
+        tests = Statistics(self.searched, self.options.method, self.options.pairs, self.alternative)
+        tests.said += self.said
+        return tests
 
 
 def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> Found:
@@ -274,9 +284,7 @@ def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...]
         residuals = replace(residuals, law=flipped(residuals.F, clusters))
     table, said = _searched_covariates(kept, order, residuals, options)
     searched = Searched(residuals, table, w, clusters)
-    tests = Statistics(searched, options.method, options.pairs, alternative)
-    tests.said += [*said, *residuals.said]
-    return Found(searched, tests, order, alternative, null)
+    return Found(searched, order, alternative, null, options, (*said, *residuals.said))
 
 
 def _residuals(
@@ -448,8 +456,6 @@ def _direction(searched: Searched, tests: Statistics, p: FloatArray, each: Float
     numbers = [j for j in range(table.q) if not table.labels[j]]
     if not numbers:
         return ""
-    from calibrant.conditional.statistics import features
-
     t = features(table.columns(numbers))[:, ::2]
     t = (t - t.mean(axis=0)) / t.std(axis=0)
     slope = np.linalg.lstsq(t, residuals.F[:, column], rcond=None)[0]

@@ -62,4 +62,4 @@ class RegionMean(NamedTuple):
         h = max(0.0, self.s2 - self.v - m * slope + m * m)
         b = m + C * slope / 2
         root = math.sqrt(max(0.0, b * b - (1 + C) * (m * m - C * (self.v + h))))
-        return (b - root) / (1 + C), (b + root) / (1 + C)
+        return min(m, (b - root) / (1 + C)), max(m, (b + root) / (1 + C))  # a share of 0 or 1 is a limit itself

@@ -295,7 +295,7 @@ def of_intervals(rows: IntervalRows) -> Residuals:
 def of_sets(rows: SetRows) -> Residuals:
     levels = rows.prediction.levels
     if levels is None:
-        raise InputError("conditional_test compares coverage with the level of the sets; pass Sets(mask, level=...)")
+        raise NotApplicableError("coverage is compared with the level of the sets; pass Sets(mask, level=...)")
     size = rows.sizes[:, int(np.argmax(levels))]
     return _of_levels("coverage", rows.covered, levels, (Coordinate("size", size),), "sets")
 
