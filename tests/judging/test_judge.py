@@ -295,11 +295,20 @@ def test_shapes(key, sides):
 
 def test_what_was_looked_at_is_said():
     family = groups(*(error(0.01, 0.0, 0.05, 0.5, name=name) for name in "abc"))
-    *_, said = judge(Case(Whole(CALM.total, similar=54), (family,)), setting()).notes
-    assert said.values == {
-        "things": [(54, "ranges of similar scores"), (3, "groups")],
-        "beyond": ["the score", "these groups"],
-    }
+    covariates = Family("covariates", (), 5, pvalue=0.4)
+    wholes = Whole(CALM.total, similar=54), Whole(CALM.total)
+    cases = [
+        Case(whole, families, looked_at="the score") for whole in wholes for families in ((family,), (covariates,))
+    ]
+    found = [judge(case, setting()).notes[-1] for case in cases]
+    similar, beyond = (54, "ranges of similar scores"), {"beyond": ["the score", "these groups"]}
+    assert [(each.key, each.values) for each in found] == [
+        ("holds for", {"things": [similar, (3, "groups")], **beyond}),
+        ("holds for covariates", {"things": [similar, (5, "covariates")]}),
+        ("holds on average", beyond),
+        ("holds for covariates", {"things": [(5, "covariates")]}),
+    ]
+    assert [n.key for n in judge(Case(CALM, (family,)), setting()).notes] == ["calm"]
 
 
 def test_notes_belong_to_an_outcome():

@@ -391,7 +391,11 @@ def _looked_at(case: Case) -> list[Note]:
         return []
     parts = [(family.tested, family.name) for family in case.families]
     ranges = [(case.whole.similar, "ranges of similar scores")] if case.whole.similar else []
-    things, beyond = [*ranges, *parts], [case.looked_at, *(f"these {name}" for _, name in parts)]
     if any(family.pvalue is not None for family in case.families):
-        return [note("holds for covariates", things=things)]
-    return [note("holds for" if ranges else "holds on average", things=things, beyond=beyond)]
+        return [note("holds for covariates", things=[*ranges, *parts])]
+    beyond = [case.looked_at, *(f"these {name}" for _, name in parts)]
+    return [
+        note("holds for", things=[*ranges, *parts], beyond=beyond)
+        if ranges
+        else note("holds on average", beyond=beyond)
+    ]

@@ -313,7 +313,7 @@ def where(subject: Subject) -> str:
         case "group" | "models" | "pair" | "region":
             return subject.name
         case "parts":
-            return f"any {subject.name} cut out by one covariate"
+            return f"any {subject.name} by one covariate"
         case "set":
             distance = "" if subject.low is None else f", distances of {subject.low:.2g}"
             return f"{'generated points' if subject.name == 'generated' else f'set {subject.name}'}{distance}"
