@@ -715,4 +715,4 @@ def test_advice_where_only_rows_of_one_size_are_off():
     inside[400:500] = [False, True, True]  # 90 % of all rows are covered
     verdict = cb.audit(y, cb.Sets(inside, level=0.9), calibration_size=2000).verdict
     assert verdict.status == "miscalibrated"
-    assert notes(verdict) == {"conformal parts": {"size": "size"}}
+    assert notes(verdict) == {"conformal parts": {"size": "size"}, "on average only": {"searched": "the predictions"}}
