@@ -125,6 +125,14 @@ def test_every_kind(kind, plt):
         figure.curve.plot()
 
 
+def test_intervals_for_counts_may_cover_more():
+    y, x = RNG.poisson(3, N), np.column_stack([X, RNG.random(N)])
+    intervals = cb.Intervals(np.full(N, 0.0), np.full(N, 6.0), level=0.9)  # 96.6 % of Poisson counts of mean 3
+    audit = cb.audit(y, intervals, **{**OPTIONS, "covariates": x})
+    assert audit.verdict.status == "within"
+    assert not claims_on(audit, "region")
+
+
 def test_error_of_ranks_is_at_most_that_of_the_coverage_of_an_interval():
     """A shift of δ changes the coverage of one-sided intervals by 2Φ(δ/2) - 1, a spread by less than its limit."""
     y = Z + 0.5 * QUARTER

@@ -254,3 +254,20 @@ def test_large_whole_numbers_and_decimals_are_groups(run, folder, require, optio
     found = run("audit", "a.parquet", "--y y --p p --by id --by account --json", *options).results
     expected = {f"id = {2**63 + k}" for k in range(3)} | {f"account = {2**60 + k}" for k in range(3)}
     assert expected <= set(found["groups"]["columns"]["group"])
+
+
+def test_covariates_of_probabilities(run, refused, folder, require):
+    """`all` are the columns that no other option names; parts are asked for by their share."""
+    pl, rng, n = require("polars"), np.random.default_rng(0), 600
+    x, p, plan = rng.normal(size=n), rng.uniform(0.2, 0.8, n), rng.choice(["a", "b"], n)
+    y = (rng.random(n) < p + 0.15 * np.sign(x)).astype(int)
+    pl.DataFrame({"y": y, "p": p, "age": x, "plan": plan}).write_csv(folder / "a.csv")
+    expected = cb.audit(y, p, covariates={"age": x, "plan": plan}, part=0.5)
+    assert expected.verdict.claims[0].subject.kind == "region"
+    done = run("audit", "a.csv", "--y y --p p --covariates all --part 0.5 --json")
+    assert done.is_audit(expected)
+    assert "--covariates all: 2 columns are searched ('age', 'plan')" in done.err
+    assert run("audit", "a.csv", "--y y --p p --covariates age,plan --part 0.5 --json").is_audit(expected)
+    assert "pass them too" in refused("audit", "a.csv", "--y y --p p --part 0.5")
+    pl.DataFrame({"y": y, "p": p}).write_csv(folder / "b.csv")
+    assert "is named by another option" in refused("audit", "b.csv", "--y y --p p --covariates all")

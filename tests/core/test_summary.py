@@ -116,6 +116,9 @@ MAKERS = {
     "ranks by group": lambda y, p, w: summaries.Ranks.of(np.asarray(y), 3, groups=sides(p), weights=w),
     "ranks with covariates": lambda y, p, w: summaries.Ranks.of(np.asarray(y), 3, covariates=np.stack([p, w], axis=1)),
     "rank of each row": lambda y, p, w: KeptRanks.of(np.asarray(y), 3, np.stack([p, w], axis=1)),
+    "kept covariates": lambda y, p, w: summarize(
+        "conditional_test", y, p, weights=w, covariates={"side": sides(p), "w": w}
+    ),
     "skill rows": skill_rows,
     "exchanged ranks": exchanged_ranks,
     "point moments": lambda *rows: PointMoments.of(np.stack(rows, axis=1)),

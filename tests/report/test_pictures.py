@@ -16,6 +16,7 @@ from calibrant.core import palette
 from calibrant.core import pictures as plots
 from calibrant.core.findings import Table
 from calibrant.core.plots import groups_figure
+from calibrant.core.results import Curve
 from calibrant.core.words import probability
 from calibrant.errors import MissingExtraError
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
@@ -66,6 +67,7 @@ CURVES = {
     "conditional_map": cb.conditional_map(
         OUTCOMES, FORECAST, covariates={"$a": FORECAST.mean, "b": ERRORS}, resamples=99
     ),
+    "parts": Curve("parts", {"share": np.array([1.0, 0.25]), "at_most": np.array([0.01, 0.05])}, "limits", 99, {}),
     "recovery": cb.ranking.recovery(OUTCOMES, FORECAST),
     "z_score_contraction": cb.ranking.z_score_contraction(OUTCOMES, FORECAST),
     "cloud": POINTS["cloud"],
@@ -153,7 +155,8 @@ def test_text_is_text(root, kind):
         "rank_histogram of columns": ("rank of the outcome among its draws", "rows over expected rows", "observed"),
         "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "observed"),
         "expected_coverage": ("nominal coverage", "observed coverage", "95 % interval, pointwise"),
-        "conditional_map": ("$a", "b", "shift, p at most 0.01"),
+        "conditional_map": ("$a", "b", "limits: for all cells together"),
+        "parts": ("share of the rows", "off by at most, percentage points", "1/4"),
         "recovery": ("truth", "estimate (median)", "estimate = truth"),
         "z_score_contraction": ("contraction", "z-score (positive: too high)", "z = ± 2"),
         "cloud": ("first component", "second component", "real", "generated"),
@@ -237,11 +240,12 @@ def test_formulas_in_names_of_coordinates_are_read_and_covariates_keep_their_cel
     """Cells of a covariate are found by its name, which stays as it was written."""
     rng = np.random.default_rng(0)
     draws = cb.Samples(rng.normal(size=(120, 9, 2)), names=[r"$\theta_1$", "b"])
-    curve = cb.conditional_map(rng.normal(size=(120, 2)), draws, covariates={"x$_2$": rng.normal(size=120)})
+    y, x = rng.normal(size=(120, 2)), rng.normal(size=120)
+    curve = cb.conditional_map(y, draws, covariates={"x$_2$": x})
     written = picture(curve, "f", "Map", points=100, places=100)
     assert "θ₁" in written
     assert r"\theta" not in written
-    plain = cb.conditional_map(rng.normal(size=(120, 2)), draws, covariates={"x": rng.normal(size=120)})
+    plain = cb.conditional_map(y, draws, covariates={"x": x})
     assert written.count("<path") == picture(plain, "f", "Map", points=100, places=100).count("<path")
 
 

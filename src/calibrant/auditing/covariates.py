@@ -16,9 +16,11 @@ from calibrant.core.evidence import Family, Note, note
 from calibrant.core.findings import Facts, Figure, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, TestResult
 from calibrant.errors import NotApplicableError
+from calibrant.inputs.kinds import LEVELLED
 from calibrant.ranking.draw_evidence import in_content_order
 from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.rank_checks import coordinate_ranks
+from calibrant.regions.lines import promise
 
 MIN_REDRAWS, MAX_REDRAWS = 199, 999
 MAX_WORK = 1e8  # rows times squared covariates, above which there are few redraws
@@ -77,7 +79,7 @@ def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
     return kept, ConditionalOptions(
         level=level,
         resamples=max(few, math.ceil(2 / (1 - level))),
-        alternative=setting.alternative,
+        alternative=promise(rows, setting).alternative if rows.kind in LEVELLED else None,
         calibration_size=setting.calibration_size,
         rng=setting.rng,
     )

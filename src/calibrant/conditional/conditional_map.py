@@ -210,7 +210,10 @@ def _line(cells: Cells, found: Found, t: int, k: int, reach: float) -> dict[str,
     j, cell = int(cells.covariate[t]), int(cells.cell[t])
     axis, labels = cells.axes[j], searched.covariates.labels[j]
     rows = axis.code == cell
-    seen = RegionMean.of(residuals.F[rows, k], residuals.v[rows, k], residuals.stated[rows, k], searched.w[rows])
+    v = residuals.v[rows, k]
+    if not residuals.is_share:  # the spread of few ranks says little; that of all rows is the least
+        v = np.maximum(v, residuals.F[:, k].var())
+    seen = RegionMean.of(residuals.F[rows, k], v, residuals.stated[rows, k], searched.w[rows])
     low, high = seen.limits(reach, share=residuals.is_share)
     unit = float(residuals.units[k])
     left, right, text = math.nan, math.nan, labels[cell] if labels else ""

@@ -53,11 +53,15 @@ class RegionMean(NamedTuple):
     def limits(self, c: float, *, share: bool) -> tuple[float, float]:
         r"""Return limits of the difference, c standard errors away.
 
-        Of shares the score limits: the δ with :math:`(\bar F - \delta)^2 \le C(\bar v + h + \delta(1 - 2\bar p) -
+        Of components of ranks c is replaced by the quantile of Student's distribution of the same tail. Of shares they
+        are the score limits: the δ with :math:`(\bar F - \delta)^2 \le C(\bar v + h + \delta(1 - 2\bar p) -
         \delta^2)`, :math:`C = c^2\kappa`, and h the variance that differences between rows add.
         """
         if not share or self.cluster_se is not None:
-            return self.mean - c * self.se, self.mean + c * self.se
+            from scipy.special import ndtr, stdtrit
+
+            reach = (c if share else -float(stdtrit(self.n - 1, ndtr(-c)))) * self.se
+            return self.mean - reach, self.mean + reach
         C, m, slope = c * c * self.kappa, self.mean, 1 - 2 * self.stated
         h = max(0.0, self.s2 - self.v - m * slope + m * m)
         b = m + C * slope / 2
