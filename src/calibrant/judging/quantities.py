@@ -109,9 +109,9 @@ QUANTITIES = {
     "frequency of region": _share("for {who} events happen {found} of the time, stated {expected}", *STATED),
     "right class": _share("for {who} the most probable class is right {found} of the time, stated {expected}", *STATED),
     "class frequency": _share("{who} happens {found} of the time, stated {expected}", *STATED),
-    "coverage of region": _width("for {who} {found} of the outcomes are covered, stated {expected}"),
+    "coverage of region": _width("for {who} outcomes are covered {found} of the time, stated {expected}"),
     "share_below of region": _share(
-        "for {who} {found} of the outcomes do not exceed the {expected} quantile",
+        "for {who} outcomes do not exceed the {expected} quantile {found} of the time",
         *("{value}", "quantile too low", "quantile too high"),
     ),
     "shift of region": Quantity(
