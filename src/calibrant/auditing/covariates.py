@@ -89,6 +89,7 @@ def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
     searched = _searched(found)
     if found.details["regions"]:
         said = [note("goes along", region=each.where, also=each.also) for each in found.details["regions"] if each.also]
+        said.append(note("own map", only="miscalibrated", region=found.details["regions"][0].where))
     elif setting.rejects(family.pvalue):
         direction = found.details["direction"]
         said = [note("related", searched=searched, p=family.pvalue, direction=f": {direction}" if direction else "")]

@@ -24,6 +24,7 @@ class Quantity:
     unit: Unit = "number"
     name: str = ""  # in words; by default the key with spaces
     how: str = ""  # by what mean an error is one number, said before its limits
+    is_limit: bool = False  # whether its upper limit is all that is known of it
 
 
 def _points(says: str, found: str, below: str = "", above: str = "", name: str = "") -> Quantity:
@@ -121,7 +122,7 @@ QUANTITIES = {
         "for {who} the spread needs the factor {found}",
         *("spread × {value}", "too wide (under-confident)", "too narrow (over-confident)", "factor"),
     ),
-    "part_error": _points("{who} is off by {found}", "off by {value}", name="off by"),
+    "part_error": Quantity("{who} is off by {found}", "at most {value}", unit="points", is_limit=True),
     "average_error": _points("{who} are off by {found}", "off by {value}"),
     # sets of points
     "difference": Quantity("generated and real points differ"),
