@@ -32,12 +32,11 @@ READING_PARTS = "At most how far any part of the rows of this share is off, whic
 
 
 class Where(NamedTuple):
-    """What was found about covariates: evidence, what is said of it, a section; or why nothing was looked for."""
+    """What was found about covariates: evidence, None if they were not searched, what is said of it, a section."""
 
     family: Family | None
     notes: tuple[Note, ...]
     sections: tuple[Section, ...] = ()
-    missing: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
 
 
@@ -48,7 +47,9 @@ def where_off(facts: Facts, setting: Setting) -> Where:
         prepared = prepare(kept, options, setting.class_names)
         found = found_of(kept, options, setting.class_names)
     except NotApplicableError as reason:
-        return Where(None, (), missing=(f"Covariates are not searched: {reason}.",))
+        if setting.part is not None:
+            raise
+        return Where(None, (note("not searched", why=str(reason)),))
     residuals = prepared.searched.residuals
     family = covariate_family(found, residuals.columns, residuals.units, setting.families, setting.part)
     functions = found.details.get("function_each", ())
@@ -101,8 +102,8 @@ def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
 def _searched(found: TestResult) -> str:
     names = found.details["covariates"]
     q = found.details["given"]
-    covariates = f"{q} covariate{'s' * (q > 1)}"
-    return f"{covariates} or of the prediction" if len(names) > q else covariates
+    covariates = f"{q} covariate{'s' if q > 1 else ''}"
+    return f"{covariates} or the prediction" if len(names) > q else covariates
 
 
 def _section(found: TestResult, kept: Any, options: ConditionalOptions, setting: Setting) -> Section:

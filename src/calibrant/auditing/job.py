@@ -133,6 +133,9 @@ class AuditJob:
             tolerance=self._tolerance(facts),
         )
         where = _where_off(facts, setting) if searches else None
+        if where is not None and where.family is None:  # the others have its error rate
+            families = families[:-1]
+            setting = replace(setting, families=len(families))
         if where is not None and where.related:
             setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
@@ -150,7 +153,7 @@ class AuditJob:
         if where is not None:
             known = () if where.family is None else (where.family,)
             case = replace(case, families=(*case.families, *known), notes=(*case.notes, *where.notes))
-            sections, caveats = (*sections, *where.sections), (*caveats, *where.missing)
+            sections = (*sections, *where.sections)
         shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
         return Audit(
             Findings(
