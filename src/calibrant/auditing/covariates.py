@@ -6,15 +6,13 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from calibrant.conditional.conditional_map import map_of
 from calibrant.conditional.conditional_test import ConditionalOptions, found_of, prepare, refuse_outcomes
 from calibrant.conditional.evidence import SHARE_NAMES, covariate_family
 from calibrant.conditional.kept import KeptCovariates
 from calibrant.core.evidence import Family, Note, note
 from calibrant.core.findings import Facts, Figure, Measurement, Section, Setting, Table
-from calibrant.core.results import Curve, TestResult
+from calibrant.core.results import TestResult
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.kinds import LEVELLED
 from calibrant.ranking.draw_evidence import in_content_order
@@ -28,7 +26,6 @@ READING = (
     "Observed less predicted in cells of each covariate, clearest first. The limits are for all cells together. "
     "Shaded: the region that deviates most."
 )
-READING_PARTS = "At most how far any part of the rows of this share is off, whichever one covariate cuts out."
 
 
 class Where(NamedTuple):
@@ -132,21 +129,8 @@ def _section(found: TestResult, kept: Any, options: ConditionalOptions, setting:
 
 def _figures(found: TestResult, kept: Any, options: ConditionalOptions, setting: Setting) -> tuple[Figure, ...]:
     regions = tuple(region.without_rows() for region in found.details["regions"])
-    figures = []
     curve = map_of(kept, replace(options, resamples=max(MIN_REDRAWS, options.resamples)), regions, setting.class_names)
-    if curve is not None:
-        figures.append(Figure("conditional_map", "Predictions along the covariates", READING, curve))
-    known = [part for part in found.details["parts"] if not math.isnan(part.at_most)]
-    if len(known) > 1:
-        columns = {
-            "share": np.array([part.share for part in known]),
-            "at_most": np.array([part.at_most for part in known]),
-        }
-        parts = Curve(
-            "parts", columns, "upper limits, each of all parts of its share", found.n, {"level": options.level}
-        )
-        figures.append(Figure("parts", "Parts of the rows", READING_PARTS, parts))
-    return tuple(figures)
+    return () if curve is None else (Figure("conditional_map", "Predictions along the covariates", READING, curve),)
 
 
 def _tables(found: TestResult) -> tuple[Table, ...]:

@@ -196,22 +196,16 @@ class Statistics:
     def _redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
         residuals = self.searched.residuals
         K = residuals.F.shape[1] // residuals.C
-        is_single = residuals.C > 1 and residuals.draw(np.random.default_rng(0), 1).shape[2] == K
+        is_single = residuals.C > 1 and residuals.columns_drawn == K
         tests = self._of(self._first_coordinate(K)) if is_single else self
         C = 1 if is_single else residuals.C
         size = max(1, min(NUMBERS_AT_ONCE // (residuals.n * K * C), MAX_SETS_AT_ONCE))
-        seeds = rng.integers(2**63, size=-(-B // size))
-
-        def work(part: slice) -> FloatArray:
-            chance, sets = np.random.default_rng(seeds[part.start // size]), part.stop - part.start
-            return tests.of(residuals.draw(chance, sets), C)
-
-        return np.concatenate(list(on_threads(work, B, size=size)), axis=1)
+        return of_redraws(residuals, lambda F: tests.of(F, C), B, rng, size=size)
 
     def _first_coordinate(self, K: int) -> Searched:
         residuals = self.searched.residuals
         one = {name: getattr(residuals, name)[:, :K] for name in ("F", "v", "stated")}
-        return self.searched._replace(residuals=replace(residuals, C=1, **one))
+        return self.searched._replace(residuals=replace(residuals, names=residuals.names[:1], **one))
 
     def visible(self, redrawn: FloatArray, level: float) -> float:
         """Return the error of half of the rows that would have been found four times in five; NaN if not searched.
@@ -244,6 +238,18 @@ def visible_bias(mean: float, M: int | None = None) -> float:
     """
     share = mean / (math.sqrt(3) * (1.0 if M is None else float(shrinkage(M)[0])))
     return math.sqrt(2) * NormalDist().inv_cdf((1 + share) / 2) if share < 1 else math.inf
+
+
+def of_redraws(
+    residuals: Residuals, statistic: Callable[[FloatArray], FloatArray], B: int, rng: np.random.Generator, *, size: int
+) -> FloatArray:
+    """Return a statistic (S, sets, ..) of B redraws (n, sets, m), `size` of them at once with a seed of their own."""
+    seeds = rng.integers(2**63, size=-(-B // size))
+
+    def work(part: slice) -> FloatArray:
+        return statistic(residuals.draw(np.random.default_rng(seeds[part.start // size]), part.stop - part.start))
+
+    return np.concatenate(list(on_threads(work, B, size=size)), axis=1)
 
 
 def pairs_of(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) -> list[tuple[int, int]] | None:
@@ -302,10 +308,15 @@ def smallest(T: FloatArray, parts: list[slice]) -> FloatArray:
     return np.array(found)
 
 
-def critical(largest: FloatArray, level: float) -> float:
-    """Return the charged square that a region must reach: the ⌈level (B + 1)⌉-th smallest of the B largest ones."""
+def critical(largest: FloatArray, level: float, copies: int = 1) -> float:
+    """Return the charged square that a region must reach: the ⌈level (B + 1)⌉-th smallest of the B largest ones.
+
+    For `copies` coordinates with redraws of one it is the quantile at their share of the error rate.
+    """
     B = largest.size
     k = math.ceil(level * (B + 1) - 1e-9)
     if k > B:
         raise InputError(f"resamples must be at least {math.ceil(level / (1 - level) - 1e-9):,} for level={level:g}")
+    if copies > 1:
+        return float(np.quantile(largest, 1 - (1 - level) / copies, method="higher"))
     return float(np.sort(largest)[k - 1])
