@@ -236,7 +236,7 @@ def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
     residuals, table, chosen = look.searched.residuals, look.searched.covariates, found.place.covariates
     rows, column = look.scan.rows(found.place), residuals.columns[found.column]
     seen = look.mean(rows, found.column, raw=True)
-    reach = math.sqrt(look.limits.critical + CHARGE * (len(chosen) == 2))
+    reach = math.sqrt(look.limits.critical + found.place.charge)
     low, high = seen.limits(reach, share=residuals.is_share)
     if residuals.is_share:
         statement = _share_in_words(column, seen, low, high, look.limits.level)

@@ -134,29 +134,28 @@ class Statistics:
         pairs: Sequence[tuple[Any, Any]] | None = None,
         alternative: Alternative = "two-sided",
     ) -> None:
-        self.searched, self.said = searched, []
-        residuals, covariates = searched.residuals, searched.covariates
-        names: tuple[str, ...] = ("scan", "trend") if method == "joint" else (method,)
-        if alternative != "two-sided":
-            names = ("scan",)
-        self.pairs = pairs_of(pairs, covariates)
+        covariates = searched.covariates
+        self.searched, self.alternative, self.pairs = searched, alternative, pairs_of(pairs, covariates)
+        self.said: list[str] = []
         if self.pairs == [] and covariates.q > MAX_COVARIATES_IN_PAIRS:
             self.said.append(f"no boxes of more than {MAX_COVARIATES_IN_PAIRS} covariates without pairs=")
-        self.alternative = alternative
         self.scan = RegionSearch(covariates, self.pairs, searched.rule, alternative)
-        why = self._why_not_searched(residuals)
+        self.names: tuple[Literal["scan", "trend"], ...] = ("scan", "trend") if method == "joint" else (method,)
+        if alternative != "two-sided":
+            self.names = ("scan",)
+        why = self._why_not_searched()
         if why:
-            if "trend" not in names and method != "joint":
+            if method == "scan":
                 raise NotApplicableError(f"{why}; pass method='trend'")
             if alternative != "two-sided":
                 raise NotApplicableError(f"{why}, and a trend has no side; leave alternative out")
-            names = ("trend",)
+            self.names = ("trend",)
             self.said.append(why)
-        self.names = names
 
-    def _why_not_searched(self, residuals: Residuals) -> str:
-        w, expected = self.searched.w, float(residuals.v.max(axis=1).sum())
-        if len(w) < MIN_ROWS_SEARCHED:
+    def _why_not_searched(self) -> str:
+        residuals = self.searched.residuals
+        expected = float(residuals.v.max(axis=1).sum())
+        if residuals.n < MIN_ROWS_SEARCHED:
             return f"regions are not searched in fewer than {MIN_ROWS_SEARCHED} rows"
         if residuals.is_share and expected < MIN_EXPECTED:
             return f"{expected:.2g} events are expected: too few to search regions"
@@ -173,12 +172,12 @@ class Statistics:
 
     def of(self, F: FloatArray, C: int) -> FloatArray:
         """Return the statistics (S, sets, C) of F (n, sets, m), m/C columns a coordinate."""
-        sets = F.shape[1]
-        found: dict[str, Callable[[], FloatArray]] = {
-            "scan": lambda: self.scan.largest(F).reshape(sets, C, -1).max(axis=2),
-            "trend": lambda: self.trend.of(F).reshape(sets, C, -1).sum(axis=2),
-        }
-        return np.stack([found[name]() for name in self.names])
+        sets, found = F.shape[1], []
+        if "scan" in self.names:
+            found.append(self.scan.largest(F).reshape(sets, C, -1).max(axis=2))
+        if "trend" in self.names:
+            found.append(self.trend.of(F).reshape(sets, C, -1).sum(axis=2))
+        return np.stack(found)
 
     def redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
         """Return the statistics of B redraws, (S, B, C); (S, B, 1) if each serves all coordinates alone."""
@@ -190,7 +189,7 @@ class Statistics:
         return tests._redrawn(B, rng)
 
     def _of(self, searched: Searched) -> Statistics:
-        method: Method = "joint" if len(self.names) == 2 else "scan" if self.names == ("scan",) else "trend"
+        method: Method = "joint" if len(self.names) == 2 else self.names[0]
         return Statistics(searched, method, self.pairs, self.alternative)
 
     def _redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
@@ -256,17 +255,15 @@ def pairs_of(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) ->
     """Return which pairs have boxes: None for all."""
     if given is None:
         return None if covariates.q <= MAX_COVARIATES_IN_PAIRS else []
-    if not isinstance(given, (list, tuple)):
+    if not all(isinstance(pair, (list, tuple)) for pair in (given, *given)) or any(len(pair) != 2 for pair in given):
         raise InputError(f"pairs must be a list of pairs of covariates, such as [(0, 1)]; got {shown(given)}")
-    found = []
+    found = set()
     for pair in given:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputError(f"pairs must be pairs of covariates, such as [(0, 1)]; got {shown(pair)}")
-        a, b = (_place(one, covariates) for one in pair)
+        a, b = sorted(_place(one, covariates) for one in pair)
         if a == b:
             raise InputError(f"a pair must be two different covariates; got {shown(pair)}")
-        found.append((min(a, b), max(a, b)))
-    return sorted(set(found))
+        found.add((a, b))
+    return sorted(found)
 
 
 def _place(one: Any, covariates: Covariates) -> int:
