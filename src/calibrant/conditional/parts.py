@@ -26,18 +26,10 @@ MAX_STEPS, ENOUGH_Z, SHARE_LEARNED = 20, 3.0, 0.5
 
 @dataclass(frozen=True)
 class Part:
-    """An upper limit of the error of every part of the rows, of at least this share, that one covariate cuts out.
+    """An upper limit of the error of every part of the rows, of at least this share, that one covariate cuts out."""
 
-    Attributes
-    ----------
-    share
-        Of the rows, by weight.
-    at_most
-        The limit; NaN where none is known.
-    """
-
-    share: float
-    at_most: float
+    share: float  # of the rows, by weight
+    at_most: float  # NaN where no limit is known
 
 
 def parts(searched: Searched, level: float, alternative: Alternative = "two-sided") -> tuple[Part, ...]:

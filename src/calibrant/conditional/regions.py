@@ -34,54 +34,26 @@ Bound = tuple[float, float] | str
 class Region:
     """A region of the covariates where predictions are off.
 
-    Attributes
-    ----------
-    covariates
-        The numbers of the covariates among those that vary, one or two; none if all rows are off alike.
-    names
-        Their names.
-    bounds
-        For each covariate the intervals of its values, or the categories, that belong to the region.
-    n
-        Number of rows in it; of a second or third region those that no region before has.
-    rows
-        Which rows these are, (n,).
-    column
-        The number of the column of `columns` in which they are off.
-    observed, predicted, difference
-        Weighted means of outcome and prediction, and of their difference; of draws and distributions the shift of the
-        outcomes in predictive standard deviations, positive if predictions are too low, or the log of the factor that
-        the spread needs, to first order.
-    low, high
-        Limits of the difference, for all regions that were looked at together.
-    z
-        The standardised deviation.
-    pvalue
-        Adjusted for every region that was looked at.
-    where
-        The region in words.
-    also
-        Which other covariates could be meant, because they go with a named one; empty if none.
-    text
-        The region and its deviation in words.
+    Of draws and distributions `difference` is the shift of the outcomes in predictive standard deviations, positive if
+    predictions are too low, or the log of the factor that the spread needs, to first order.
     """
 
-    covariates: tuple[int, ...]
-    names: tuple[str, ...]
-    bounds: tuple[tuple[Bound, ...], ...]
-    n: int
-    rows: NDArray[np.bool_]
-    column: int
-    observed: float
-    predicted: float
-    difference: float
-    low: float
+    covariates: tuple[int, ...]  # numbers among those that vary, one or two; none if all rows are off alike
+    names: tuple[str, ...]  # of these covariates
+    bounds: tuple[tuple[Bound, ...], ...]  # for each its intervals of values, or its categories, in the region
+    n: int  # rows; of a second or third region those that no region before has
+    rows: NDArray[np.bool_]  # which rows these are, (n,)
+    column: int  # in which of `columns` they are off
+    observed: float  # weighted mean of the outcome
+    predicted: float  # weighted mean of the prediction
+    difference: float  # of these two
+    low: float  # limits of the difference, for all regions that were looked at together
     high: float
-    z: float
-    pvalue: float
-    where: str
-    also: str
-    text: str
+    z: float  # standardised deviation
+    pvalue: float  # adjusted for every region that was looked at
+    where: str  # the region in words
+    also: str  # which other covariates could be meant, because they go with a named one; empty if none
+    text: str  # the region and its deviation in words
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Region):

@@ -22,6 +22,7 @@ from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.ranking.counting import shrinkage
+from calibrant.ranking.covariates import independent_directions
 
 Method: TypeAlias = Literal["joint", "scan", "trend"]
 MIN_ROWS = 10
@@ -29,7 +30,6 @@ MIN_ROWS_SEARCHED = 60  # below which the trend stands alone
 MIN_EXPECTED = 5.0  # Σv of all rows, below which the trend stands alone
 MAX_COVARIATES_IN_PAIRS = 25
 MAX_ROWS_REDRAWN = 50_000
-INDEPENDENT_SHARE = 1e-10  # of the largest eigenvalue: less is a direction that others determine
 NUMBERS_AT_ONCE = 1 << 22  # of a chunk of redraws: 32 MiB
 MAX_SETS_AT_ONCE = 512
 POWER_QUANTILE = 0.84  # of the standard normal at 0.8: found four times in five
@@ -79,15 +79,8 @@ def features(covariates: Covariates) -> FloatArray:
 def _basis(wU: FloatArray, v: FloatArray) -> FloatArray:
     """Return A (p, rank) with |A'U'WF|² = F'WU (U'W²VU)⁻ U'WF."""
     gram = wU.T @ (v[:, None] * wU)
-    scale = np.sqrt(np.diagonal(gram))
-    varies = scale > 1e-12 * math.sqrt(len(wU))
-    if not varies.any():
-        return np.zeros((len(gram), 0))
-    values, vectors = np.linalg.eigh(gram[np.ix_(varies, varies)] / np.outer(scale[varies], scale[varies]))
-    kept = values > INDEPENDENT_SHARE * values[-1]
-    A = np.zeros((len(gram), int(kept.sum())))
-    A[varies] = vectors[:, kept] / np.sqrt(values[kept]) / scale[varies][:, None]
-    return A
+    varies = np.sqrt(np.diagonal(gram)) > 1e-12 * math.sqrt(len(wU))
+    return independent_directions(gram, varies) if varies.any() else np.zeros((len(gram), 0))
 
 
 class Searched(NamedTuple):
@@ -255,7 +248,8 @@ def pairs_of(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) ->
     """Return which pairs have boxes: None for all."""
     if given is None:
         return None if covariates.q <= MAX_COVARIATES_IN_PAIRS else []
-    if not all(isinstance(pair, (list, tuple)) for pair in (given, *given)) or any(len(pair) != 2 for pair in given):
+    is_list = isinstance(given, (list, tuple))
+    if not is_list or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in given):
         raise InputError(f"pairs must be a list of pairs of covariates, such as [(0, 1)]; got {shown(given)}")
     found = set()
     for pair in given:
