@@ -281,7 +281,8 @@ def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...]
         clusters = kept.clusters[order] if kept.clusters.size else None
     w = np.asarray(w / w.mean())
     alternative = _checked_alternative(kind, residuals, options)
-    if options.null == "alike" or (options.null is None and kind == "draws"):
+    is_of_draws = residuals.ranks is not None and not residuals.ranks.cells
+    if options.null == "alike" or (options.null is None and is_of_draws):
         residuals = permuted(residuals, w)
     if (residuals.v <= 0).all():
         raise NotApplicableError("every prediction is certain: 0, 1 or a level of 0 or 1. No error can be searched for")
