@@ -90,7 +90,8 @@ def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
 def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
     regions, given = found.details["regions"], found.details["given"]
     if regions:
-        return [note("goes along", region=each.where, also=each.also) for each in regions if each.also]
+        said = [note("goes along", region=each.where, also=each.also) for each in regions if each.also]
+        return [*said, note("own map", only="miscalibrated", region=regions[0].where)]
     searched = "1 covariate" if given == 1 else f"{given} covariates"
     if len(found.details["covariates"]) > given:
         searched += " or of the prediction"

@@ -24,6 +24,7 @@ class Quantity:
     unit: Unit = "number"
     name: str = ""  # in words; by default the key with spaces
     how: str = ""  # by what mean an error is one number, said before its limits
+    is_limit: bool = False  # whether its upper limit is all that is known of it
 
 
 def _points(says: str, found: str, below: str = "", above: str = "", name: str = "") -> Quantity:
@@ -109,9 +110,9 @@ QUANTITIES = {
     "frequency of region": _share("for {who} events happen {found} of the time, stated {expected}", *STATED),
     "right class": _share("for {who} the most probable class is right {found} of the time, stated {expected}", *STATED),
     "class frequency": _share("{who} happens {found} of the time, stated {expected}", *STATED),
-    "coverage of region": _width("for {who} {found} of the outcomes are covered, stated {expected}"),
+    "coverage of region": _width("for {who} outcomes are covered {found} of the time, stated {expected}"),
     "share_below of region": _share(
-        "for {who} {found} of the outcomes do not exceed the {expected} quantile",
+        "for {who} outcomes do not exceed the {expected} quantile {found} of the time",
         *("{value}", "quantile too low", "quantile too high"),
     ),
     "shift of region": Quantity(
@@ -121,7 +122,7 @@ QUANTITIES = {
         "for {who} the spread needs the factor {found}",
         *("spread × {value}", "too wide (under-confident)", "too narrow (over-confident)", "factor"),
     ),
-    "part_error": _points("{who} is off by {found}", "off by {value}", name="off by"),
+    "part_error": Quantity("{who} is off by {found}", "at most {value}", unit="points", is_limit=True),
     "average_error": _points("{who} are off by {found}", "off by {value}"),
     # sets of points
     "difference": Quantity("generated and real points differ"),

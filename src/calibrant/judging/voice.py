@@ -150,11 +150,10 @@ def row_of(claim: Claim, level: float | None = None) -> Row:
     """Return a claim as a line of the table; limits of another level than that of the table say so."""
     quantity = quantity_of(claim.quantity, claim.subject.kind)
     written = _written(claim, quantity)
-    found = (
-        ""
-        if math.isnan(claim.estimate)
-        else quantity.found.format(value=written.with_unit(written.value), test=claim.test)
-    )
+    found = ""
+    if quantity.is_limit or not math.isnan(claim.estimate):
+        value = written.high if quantity.is_limit else written.value
+        found = quantity.found.format(value=written.with_unit(value), test=claim.test)
     is_other = None not in (level, claim.level) and level != claim.level
     beside = f" ({words.confidence_words(claim.level or 0.0)})" if is_other and written.limits else ""
     return Row(
