@@ -181,17 +181,11 @@ class TestOtherKinds:
         many = RNG.dirichlet(np.ones(12), 200)
         assert "10 of 12 classes" in found(RNG.integers(0, 12, 200), many, X[:200]).method
 
-    @pytest.mark.parametrize("levels", [0.95, [0.5, 0.95]])
-    def test_intervals(self, levels):
-        q = np.array([0.674, 1.96])[-np.size(levels) :] if np.size(levels) > 1 else np.array([1.96])
-        sizes = np.ones((N, 1)) * q
-        intervals = (
-            Intervals(-sizes, sizes, level=levels)
-            if np.size(levels) > 1
-            else Intervals(-sizes[:, 0], sizes[:, 0], level=levels)
-        )
-        result = found(Z * np.where(QUARTER, 2.0, 1.0), intervals)
-        region = result.details["regions"][0]
+    @pytest.mark.parametrize(("levels", "reach"), [(0.95, 1.96), ([0.5, 0.95], [0.674, 1.96])])
+    def test_intervals(self, levels, reach):
+        upper = np.multiply.outer(np.ones(N), reach)
+        intervals = Intervals(-upper, upper, level=levels)
+        region = found(Z * np.where(QUARTER, 2.0, 1.0), intervals).details["regions"][0]
         assert region.names == ("x0",)
         assert "intervals cover" in region.text
         assert "of the outcomes (limits" in region.text

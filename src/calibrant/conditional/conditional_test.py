@@ -58,7 +58,7 @@ from calibrant.ranking.quantities import RankedBy, ranked_by, uses_covariates
 Null: TypeAlias = Literal["calibrated", "alike"]
 Predictions: TypeAlias = ArrayLike | Intervals | Sets | Quantiles | Distribution | CdfValues
 JUDGED = tuple(KINDS)
-ONE_SIDED = ("event", "coverage", "quantile")  # columns with an alternative, and with clusters
+ONE_SIDED = ("frequency", "coverage", "share_below")  # columns with an alternative, and with clusters
 OF_SHARES = "events, intervals, sets and quantiles"  # whose columns these are
 CONFORMAL = ("intervals", "sets")  # kinds with a calibration size
 MIN_CLUSTERS = 40

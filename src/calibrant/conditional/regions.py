@@ -249,11 +249,11 @@ def _share_in_words(column: Column, seen: RegionMean, low: float, high: float, c
     match column.quantity:
         case "coverage":
             return f"{level} {column.things} cover {observed} of the outcomes {limits}"
-        case "quantile":
+        case "share_below":
             return f"{observed} of the outcomes are at or below the {level} quantile {limits}"
-        case "top":
+        case "right class":
             said = f"the most probable class is right {observed} of the time where {words.percent(stated)} is"
-        case "class":
+        case "class frequency":
             said = f"class {column.name} happens {observed} of the time where {words.percent(stated)} is"
         case _:
             said = f"events happen {observed} of the time where {words.percent(stated)} are"

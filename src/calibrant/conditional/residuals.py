@@ -29,7 +29,7 @@ FUNCTIONS = ("shift", "spread")
 class Column(NamedTuple):
     """What a column of residuals is about."""
 
-    quantity: str  # "event", "top", "class", "coverage", "quantile", "shift" or "spread"
+    quantity: str  # "frequency", "right class", "class frequency", "coverage", "share_below", "shift" or "spread"
     level: float | None = None
     name: str = ""  # of the class
     coordinate: str = ""
@@ -40,11 +40,11 @@ class Column(NamedTuple):
         """The column in words."""
         level = "" if self.level is None else f"{100 * self.level:.4g} %"
         words = {
-            "event": "events",
-            "top": "most probable class",
-            "class": f"class {self.name}",
+            "frequency": "events",
+            "right class": "most probable class",
+            "class frequency": f"class {self.name}",
             "coverage": f"outcomes covered at {level}",
-            "quantile": f"outcomes at or below the {level} quantile",
+            "share_below": f"outcomes at or below the {level} quantile",
         }.get(self.quantity, self.quantity)
         return f"{words} of {self.coordinate}" if self.coordinate else words
 
@@ -264,7 +264,7 @@ def _of_stated(columns: tuple[Column, ...], hits: Any, stated: FloatArray, law: 
 def of_events(rows: Any) -> Residuals:
     p = np.asarray(rows.p, np.float64)
     y = np.asarray(rows.y, np.float64)
-    return _of_stated((Column("event"),), y[:, None], p[:, None], bernoulli(p), searched={"prediction": p})
+    return _of_stated((Column("frequency"),), y[:, None], p[:, None], bernoulli(p), searched={"prediction": p})
 
 
 def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
@@ -273,7 +273,7 @@ def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
     variance = (rows.w[:, None] * P * (1 - P)).sum(axis=0)
     shown = np.sort(np.argsort(-variance, kind="stable")[:MAX_CLASSES])
     names = class_names or tuple(map(str, range(K)))
-    columns = (Column("top"), *(Column("class", name=names[k]) for k in shown.tolist()))
+    columns = (Column("right class"), *(Column("class frequency", name=names[k]) for k in shown.tolist()))
     F, stated = class_residuals(P, np.asarray(rows.y)[:, None], shown)[:, 0], _stated_classes(P, shown)
     said = (f"{MAX_CLASSES} of {K} classes",) if K > MAX_CLASSES else ()
     law, searched = one_class(P, shown), {"prediction": P.max(axis=1)}
@@ -303,7 +303,7 @@ def of_sets(rows: SetRows) -> Residuals:
 
 def of_quantiles(rows: Any) -> Residuals:
     middle = int(np.abs(np.asarray(rows.prediction.levels) - 0.5).argmin())
-    return _of_levels("quantile", rows, {"prediction": rows.prediction.values[:, middle]})
+    return _of_levels("share_below", rows, {"prediction": rows.prediction.values[:, middle]})
 
 
 OF_ROWS: dict[str, Callable[..., Residuals]] = {
