@@ -206,8 +206,6 @@ def _line(cells: Cells, searched: Searched, t: int, k: int, reach: float) -> dic
     if not residuals.is_share:  # the spread of few ranks says little; that of all rows is the least
         v = np.maximum(v, residuals.F[:, k].var())
     seen = RegionMean.of(residuals.F[rows, k], v, residuals.stated[rows, k], searched.w[rows])
-    low, high = seen.limits(reach, share=residuals.is_share)
-    unit = float(residuals.units[k])
     left = math.nan if labels else max(cut(axis, cell - 1)[0], float(x.min()))
     right = math.nan if labels else min(cut(axis, cell)[0], float(x.max()))
     return {
@@ -217,11 +215,7 @@ def _line(cells: Cells, searched: Searched, t: int, k: int, reach: float) -> dic
         "right": right,
         "rows": seen.n,
         "column": residuals.columns[k].text,
-        "observed": seen.stated + unit * seen.mean,
-        "predicted": seen.stated,
-        "difference": unit * seen.mean,
-        "low": unit * low,
-        "high": unit * high,
+        **seen.numbers(reach, share=residuals.is_share, unit=float(residuals.units[k])),
     }
 
 

@@ -209,16 +209,15 @@ def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
     rows, column = look.scan.rows(found.place), residuals.columns[found.column]
     seen = look.mean(rows, found.column, raw=True)
     reach = math.sqrt(look.limits.critical + found.place.charge)
-    low, high = seen.limits(reach, share=residuals.is_share)
+    numbers = seen.numbers(reach, share=residuals.is_share, unit=float(residuals.units[found.column]))
     if residuals.is_share:
-        statement = _share_in_words(column, seen, low, high, look.limits.level)
+        statement = _share_in_words(column, seen, numbers["low"], numbers["high"], look.limits.level)
     else:
         statement = _ranks_in_words(residuals, rows, found.column)
     where, bounds = in_words(look.scan, found.place)
     which = "rows" if is_first else "other rows"
     counted = f"for {where} ({seen.n:,} {which})" if where else f"for all {which} ({seen.n:,})"
     also = _going_along(table, chosen)
-    unit = float(residuals.units[found.column])
     return Region(
         chosen,
         tuple(table.names[j] for j in chosen),
@@ -226,11 +225,7 @@ def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
         seen.n,
         rows,
         found.column,
-        observed=seen.stated + unit * seen.mean,
-        predicted=seen.stated,
-        difference=unit * seen.mean,
-        low=unit * low,
-        high=unit * high,
+        **numbers,
         z=found.z,
         pvalue=look.limits.pvalue(found.charged),
         where=where or f"all {which}",
