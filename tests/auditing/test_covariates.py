@@ -42,7 +42,7 @@ class TestEvents:
         assert 0.05 < average.low <= 0.12
         assert "Pass covariates" not in str(audit.verdict.lines)
         section = audit.findings.sections[-1]
-        assert [figure.name for figure in section.figures] == ["conditional_map", "parts"]
+        assert [figure.name for figure in section.figures] == ["conditional_map"]
         assert [table.name for table in section.tables] == ["regions", "parts"]
 
     def test_right_predictions_fare_no_worse_for_want_of_rows(self):

@@ -13,7 +13,6 @@ from calibrant.conditional.limits import RegionMean
 from calibrant.conditional.parts import learned_signs, of_blocks, parts
 from calibrant.conditional.regions import Limits, Look, described, named
 from calibrant.conditional.residuals import (
-    alike,
     class_residuals,
     components,
     flipped,
@@ -156,14 +155,6 @@ def test_clusters():
     assert joint_pvalues(T)[0] == same("clusters p joint")
 
 
-def test_alike():
-    found = alike(EVENTS, ONES)
-    logits = np.log(found.stated / (1 - found.stated))[:, 0], np.log(P / (1 - P))
-    slope = np.polyfit(logits[1], logits[0], 1)[::-1]
-    np.testing.assert_allclose(slope, value("alike map"), rtol=1e-7)
-    assert run(found, REDRAWN)[1].observed[:, 0].tolist() == [same("alike scan"), same("alike trend")]
-
-
 @pytest.mark.parametrize(("name", "w"), [("parts", ONES), ("weights parts", W)])
 def test_parts(name, w):
     found = {f"1/{round(1 / part.share)}": part.at_most for part in parts(Searched(EVENTS, table(X), w), 0.95)}
@@ -215,7 +206,6 @@ def test_intervals():
     compare("intervals", found, redrawn, x, w)
     one = of_intervals(read("test", ("intervals",), data["y"], Intervals(lower[:, 1], upper[:, 1], level=0.9)))
     compare("intervals less", one, redrawn[:, :, 1:], x, w, "less")
-    compare("intervals alike", alike(one, w), redrawn[:, :, 1:], x, w)
 
 
 def test_quantiles():
@@ -243,7 +233,7 @@ def test_classes_and_sets():
     sets = Sets(np.array(data["mask"], bool), level=data["level"])
     found = of_sets(read("test", ("sets",), data["y"], sets))
     redrawn = digits(data["redrawn_covered"])[:, :, None] - data["level"]
-    compare("sets", found, redrawn, {**x, "size": found.coordinates[0].values}, w, "less")
+    compare("sets", found, redrawn, {**x, "size": found.searched["size"]}, w, "less")
 
 
 def test_every_value_was_compared():

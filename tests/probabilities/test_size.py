@@ -124,7 +124,7 @@ class TestRanges:
         p = (np.arange(2000) + 0.5) / 2000
         y = np.where(p > 0.95, 0, np.random.default_rng(1).random(2000) < p)
         found = ranges_off(Ordered.of(rows_of(y, p)), 0.025)
-        assert [(each.parts, each.place, each.rows) for each in found] == [(10, 9, 200), (20, 19, 100)]
+        assert [(each.low, each.high, each.rows) for each in found] == [(0.89975, 1, 200), (0.94975, 1, 100)]
         last = found[-1]
         assert (last.happens, last.least, last.stated) == (0, 0, pytest.approx(0.975))
         assert last.most == pytest.approx(1 - (0.0125 / 20 / 2) ** (1 / 100))  # no event in 100 rows

@@ -16,7 +16,6 @@ from calibrant.core import palette
 from calibrant.core import pictures as plots
 from calibrant.core.findings import Table
 from calibrant.core.plots import groups_figure
-from calibrant.core.results import Curve
 from calibrant.core.words import probability
 from calibrant.errors import MissingExtraError
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
@@ -67,7 +66,6 @@ CURVES = {
     "conditional_map": cb.conditional_map(
         OUTCOMES, FORECAST, covariates={"$a": FORECAST.mean, "b": ERRORS}, resamples=99
     ),
-    "parts": Curve("parts", {"share": np.array([1.0, 0.25]), "at_most": np.array([0.01, 0.05])}, "limits", 99, {}),
     "recovery": cb.ranking.recovery(OUTCOMES, FORECAST),
     "z_score_contraction": cb.ranking.z_score_contraction(OUTCOMES, FORECAST),
     "cloud": POINTS["cloud"],
@@ -156,7 +154,6 @@ def test_text_is_text(root, kind):
         "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "observed"),
         "expected_coverage": ("nominal coverage", "observed coverage", "95 % interval, pointwise"),
         "conditional_map": ("$a", "b", "limits: for all cells together"),
-        "parts": ("share of the rows", "off by at most, percentage points", "1/4"),
         "recovery": ("truth", "estimate (median)", "estimate = truth"),
         "z_score_contraction": ("contraction", "z-score (positive: too high)", "z = ± 2"),
         "cloud": ("first component", "second component", "real", "generated"),

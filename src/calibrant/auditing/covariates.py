@@ -6,15 +6,13 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from calibrant.conditional.conditional_map import map_of
 from calibrant.conditional.conditional_test import ConditionalOptions, found_of, prepare, refuse_outcomes
 from calibrant.conditional.evidence import SHARE_NAMES, covariate_family
 from calibrant.conditional.kept import KeptCovariates
 from calibrant.core.evidence import Family, Note, note
 from calibrant.core.findings import Facts, Figure, Measurement, Section, Setting, Table
-from calibrant.core.results import Curve, TestResult
+from calibrant.core.results import TestResult
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.kinds import LEVELLED
 from calibrant.ranking.draw_evidence import in_content_order
@@ -28,7 +26,11 @@ READING = (
     "Observed less predicted in cells of each covariate, clearest first. The limits are for all cells together. "
     "Shaded: the region that deviates most."
 )
-READING_PARTS = "At most how far any part of the rows of this share is off, whichever one covariate cuts out."
+ABOUT_REGIONS = "Limits are adjusted for all regions that were looked at. A region was chosen after looking."
+ABOUT_PARTS = (
+    "No part of this share of the rows that one covariate cuts out is off by more. Nothing is said of corners of two "
+    "covariates or of single rows."
+)
 
 
 class Where(NamedTuple):
@@ -87,38 +89,32 @@ def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
 
 
 def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
-    searched = _searched(found)
-    if found.details["regions"]:
-        said = [note("goes along", region=each.where, also=each.also) for each in found.details["regions"] if each.also]
-        said.append(note("own map", only="miscalibrated", region=found.details["regions"][0].where))
-    elif setting.rejects(family.pvalue):
-        direction = found.details["direction"]
-        said = [note("related", searched=searched, p=family.pvalue, direction=f": {direction}" if direction else "")]
-    else:
-        said = [note("no region", searched=searched, p=family.pvalue)]
-    return said
-
-
-def _searched(found: TestResult) -> str:
-    names = found.details["covariates"]
-    q = found.details["given"]
-    covariates = f"{q} covariate{'s' if q > 1 else ''}"
-    return f"{covariates} or the prediction" if len(names) > q else covariates
+    regions, given = found.details["regions"], found.details["given"]
+    if regions:
+        said = [note("goes along", region=each.where, also=each.also) for each in regions if each.also]
+        return [*said, note("own map", only="miscalibrated", region=regions[0].where)]
+    searched = "1 covariate" if given == 1 else f"{given} covariates"
+    if len(found.details["covariates"]) > given:
+        searched += " or the prediction"
+    if not setting.rejects(family.pvalue):
+        return [note("no region", searched=searched, p=family.pvalue)]
+    direction = found.details["direction"]
+    return [note("related", searched=searched, p=family.pvalue, direction=f": {direction}" if direction else "")]
 
 
 def _section(found: TestResult, kept: Any, options: ConditionalOptions, setting: Setting) -> Section:
-    adjusted = min(1.0, setting.families * float(found.pvalue))
-    test = Measurement(
-        "conditional_test",
-        "smaller p-value of regions and trends of the covariates",
-        float(found.statistic),
-        pvalue=adjusted,
-        method=found.method,
-        details={"largest": found.details["largest"], "visible": found.details["visible"]},
-        decides=True,
-    )
+    measured = [
+        Measurement(
+            "conditional_test",
+            "smaller p-value of regions and trends of the covariates",
+            float(found.statistic),
+            pvalue=min(1.0, setting.families * float(found.pvalue)),
+            method=found.method,
+            details={"largest": found.details["largest"], "visible": found.details["visible"]},
+            decides=True,
+        )
+    ]
     average = found.details["average_error"]
-    measured = [test]
     if average is not None:
         label = "error of rows on average, a lower limit"
         measured.append(Measurement("average_error", label, average.estimate, interval=(average.low, math.inf)))
@@ -134,21 +130,8 @@ def _section(found: TestResult, kept: Any, options: ConditionalOptions, setting:
 
 def _figures(found: TestResult, kept: Any, options: ConditionalOptions, setting: Setting) -> tuple[Figure, ...]:
     regions = tuple(region.without_rows() for region in found.details["regions"])
-    figures = []
     curve = map_of(kept, replace(options, resamples=max(MIN_REDRAWS, options.resamples)), regions, setting.class_names)
-    if curve is not None:
-        figures.append(Figure("conditional_map", "Predictions along the covariates", READING, curve))
-    known = [part for part in found.details["parts"] if not math.isnan(part.at_most)]
-    if len(known) > 1:
-        columns = {
-            "share": np.array([part.share for part in known]),
-            "at_most": np.array([part.at_most for part in known]),
-        }
-        parts = Curve(
-            "parts", columns, "upper limits, each of all parts of its share", found.n, {"level": options.level}
-        )
-        figures.append(Figure("parts", "Parts of the rows", READING_PARTS, parts))
-    return tuple(figures)
+    return () if curve is None else (Figure("conditional_map", "Predictions along the covariates", READING, curve),)
 
 
 def _tables(found: TestResult) -> tuple[Table, ...]:
@@ -159,21 +142,12 @@ def _tables(found: TestResult) -> tuple[Table, ...]:
             "region": tuple(region.where for region in regions),
             "rows": tuple(region.n for region in regions),
             "column": tuple(found.details["columns"][region.column] for region in regions),
-            **{
-                name: tuple(getattr(region, name) for region in regions)
-                for name in ("observed", "predicted", "difference", "low", "high", "pvalue")
-            },
         }
-        note_ = "Limits are adjusted for all regions that were looked at. A region was chosen after looking."
-        tables.append(Table("regions", "Regions, clearest first", shown, note_))
+        for name in ("observed", "predicted", "difference", "low", "high", "pvalue"):
+            shown[name] = tuple(getattr(region, name) for region in regions)
+        tables.append(Table("regions", "Regions, clearest first", shown, ABOUT_REGIONS))
     if parts:
-        shown = {
-            "share": tuple(SHARE_NAMES[part.share] for part in parts),
-            "at_most": tuple(None if math.isnan(part.at_most) else part.at_most for part in parts),
-        }
-        note_ = (
-            "No part of this share of the rows that one covariate cuts out is off by more. Nothing is said of corners "
-            "of two covariates or of single rows."
-        )
-        tables.append(Table("parts", "Parts of the rows", shown, note_))
+        at_most = tuple(None if math.isnan(part.at_most) else part.at_most for part in parts)
+        shown = {"share": tuple(SHARE_NAMES[part.share] for part in parts), "at_most": at_most}
+        tables.append(Table("parts", "Parts of the rows", shown, ABOUT_PARTS))
     return tuple(tables)

@@ -181,6 +181,11 @@ class Place(NamedTuple):
     ranges: tuple[int, ...] = ()
     outside: bool = False
 
+    @property
+    def charge(self) -> float:
+        """By how much the square of a box must exceed others."""
+        return CHARGE if len(self.covariates) == 2 else 0.0
+
 
 class Clearest(NamedTuple):
     """A region with its Z, and the column that it was found in."""
@@ -192,7 +197,7 @@ class Clearest(NamedTuple):
     @property
     def charged(self) -> float:
         """The charged square."""
-        return self.z**2 - CHARGE * (len(self.place.covariates) == 2)
+        return self.z**2 - self.place.charge
 
 
 SIDES: dict[Alternative, Callable[[FloatArray], FloatArray]] = {

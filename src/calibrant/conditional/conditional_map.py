@@ -14,7 +14,6 @@ from calibrant.conditional.conditional_test import (
     CONDITIONAL_TEST,
     JUDGED,
     ConditionalOptions,
-    Found,
     Predictions,
     keep_covariates,
     prepare,
@@ -22,13 +21,13 @@ from calibrant.conditional.conditional_test import (
 from calibrant.conditional.kept import KeptCovariates
 from calibrant.conditional.limits import RegionMean
 from calibrant.conditional.regions import Region, cut
-from calibrant.conditional.statistics import NUMBERS_AT_ONCE, Searched, critical
+from calibrant.conditional.statistics import NUMBERS_AT_ONCE, Searched, critical, of_redraws
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
-from calibrant.core.dispatch import on_threads
 from calibrant.core.results import Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.options import generator
 from calibrant.ranking.kept_ranks import KeptRanks
 
@@ -102,29 +101,30 @@ class MapOptions:
     @property
     def asked(self) -> ConditionalOptions:
         """The options of the test whose regions are shown."""
-        known = {"level": self.level, "resamples": self.resamples, "rng": self.rng}
-        return ConditionalOptions(self.covariates, search_prediction=self.search_prediction, **known)  # type: ignore[arg-type]
+        level, resamples, rng = self.level, self.resamples, self.rng
+        searched = self.search_prediction
+        return ConditionalOptions(
+            self.covariates, search_prediction=searched, level=level, resamples=resamples, rng=rng
+        )
 
 
 class Cells(NamedTuple):
-    """The cells of all covariates, those that are shown first known by their covariate and number."""
+    """The cells of all covariates: of each its covariate and its number there."""
 
     axes: list[Axis]
     sums: list[CellSums]
-    covariate: NDArray[np.intp]  # (T,), of each cell
+    covariate: NDArray[np.intp]  # (T,)
     cell: NDArray[np.intp]  # (T,)
 
     @classmethod
-    def of(cls, searched: Searched) -> Cells:
+    def of(cls, table: Covariates) -> Cells:
         """Cut every covariate into cells."""
-        table = searched.covariates
         g = max(2, min(INTERVAL_CELLS, len(table.x) // ROWS_PER_CELL))
         axes = [Axis(table.x[:, j], len(table.labels[j]), g) for j in range(table.q)]
         counts = [axis.cells for axis in axes]
         cell = np.concatenate([np.arange(count) for count in counts])
-        return cls(
-            axes, [CellSums(axis.code, axis.cells) for axis in axes], np.repeat(np.arange(table.q), counts), cell
-        )
+        sums = [CellSums(axis.code, axis.cells) for axis in axes]
+        return cls(axes, sums, np.repeat(np.arange(table.q), counts), cell)
 
     def totals(self, columns: FloatArray) -> FloatArray:
         """Return sums over cells of columns (n, k), (T, k)."""
@@ -135,18 +135,15 @@ def largest_squares(
     cells: Cells, scale: FloatArray, searched: Searched, B: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return the largest Z² over all cells and columns of each of B redraws of calibrated predictions."""
-    residuals, T = searched.residuals, len(scale)
-    w = searched.w[:, None, None]
-    K = residuals.draw(np.random.default_rng(0), 1).shape[2]
-    size = max(1, NUMBERS_AT_ONCE // (residuals.n * K))
-    seeds = rng.integers(2**63, size=-(-B // size))
+    residuals, w = searched.residuals, searched.w[:, None, None]
+    K = residuals.columns_drawn
 
-    def work(part: slice) -> FloatArray:
-        chance, sets = np.random.default_rng(seeds[part.start // size]), part.stop - part.start
-        drawn = (w * residuals.draw(chance, sets)).reshape(residuals.n, -1)
-        return np.asarray(((cells.totals(drawn).reshape(T, sets, K) * scale[:, None, :K]) ** 2).max(axis=(0, 2)))
+    def largest(F: FloatArray) -> FloatArray:
+        Z = cells.totals((w * F).reshape(residuals.n, -1)).reshape(len(scale), -1, K) * scale[:, None, :K]
+        return np.asarray((Z**2).max(axis=(0, 2)))[None]
 
-    return np.concatenate(list(on_threads(work, B, size=size)))
+    found = of_redraws(residuals, largest, B, rng, size=max(1, NUMBERS_AT_ONCE // (residuals.n * K)))
+    return np.asarray(found[0])
 
 
 def _finish(kept: Any, options: MapOptions) -> Curve:
@@ -162,78 +159,63 @@ def map_of(
     """Return the map, given the regions of the same rows; None if no cell has enough rows."""
     found = prepare(kept, replace(options, null="calibrated", alternative="two-sided"), class_names)
     searched, residuals = found.searched, found.searched.residuals
-    cells = Cells.of(searched)
+    cells = Cells.of(searched.covariates)
     scale = searched.rule.scale(cells.totals(searched.rule.measures))  # (T, m)
     if not scale.any():
         return None
-    copies = residuals.C if residuals.ranks is not None else 1
     squares = largest_squares(cells, scale, searched, options.resamples, generator(options.rng))
-    reach = np.sqrt(
-        critical(squares, options.level) if copies == 1 else np.quantile(squares, 1 - (1 - options.level) / copies)
-    )
-    t, k = np.nonzero(scale)
-    lines = [_line(cells, found, int(i), int(j), float(reach)) for i, j in zip(t, k, strict=True)]
-    most = np.zeros(searched.covariates.q)
-    Z = np.abs(cells.totals(searched.w[:, None] * residuals.F) * scale).max(axis=1)
-    np.maximum.at(most, cells.covariate, Z)
-    first = regions[0].names if regions else ()
-    names = searched.covariates.names
-    ranked = sorted(range(most.size), key=lambda j: (names[j] not in first, -most[j]))
-    place = np.argsort(ranked)
-    order = np.lexsort((cells.cell[t], k, place[cells.covariate[t]]))
-    columns = {
-        key: np.array([lines[i][key] for i in order], dtype=object if key in TEXTS else None) for key in lines[0]
-    }
+    reach = math.sqrt(critical(squares, options.level, residuals.C))
+    ranked = _clearest_first(cells, scale, searched, regions)
+    shown = sorted(np.argwhere(scale).tolist(), key=lambda at: (ranked.index(cells.covariate[at[0]]), at[1], at[0]))
+    lines = [_line(cells, searched, t, k, reach) for t, k in shown]
     return Curve(
         kind="conditional_map",
-        columns=columns,
-        method=f"limits of {len(order):,} cells together, {options.resamples:,} redraws of calibrated predictions",
+        columns={key: np.array([line[key] for line in lines], dtype=TEXTS.get(key)) for key in lines[0]},
+        method=f"limits of {len(lines):,} cells together, {options.resamples:,} redraws of calibrated predictions",
         n=kept.n,
         details={
             "names": residuals.names,
             "columns": tuple(column.text for column in residuals.columns),
             "unit": "share" if residuals.is_share else "sd",
             "level": options.level,
-            "covariates": tuple(names[j] for j in ranked),
+            "covariates": tuple(searched.covariates.names[j] for j in ranked),
             "regions": regions,
             **_pair(regions, searched),
         },
     )
 
 
-TEXTS = ("covariate", "cell", "column")
+TEXTS = dict.fromkeys(("covariate", "cell", "column"), object)
 
 
-def _line(cells: Cells, found: Found, t: int, k: int, reach: float) -> dict[str, Any]:
+def _clearest_first(cells: Cells, scale: FloatArray, searched: Searched, regions: tuple[Region, ...]) -> list[int]:
+    """Return the covariates: those of the first region, and then by their clearest cell."""
+    names, most = searched.covariates.names, np.zeros(searched.covariates.q)
+    Z = cells.totals(searched.w[:, None] * searched.residuals.F) * scale
+    np.maximum.at(most, cells.covariate, np.abs(Z).max(axis=1))
+    first = regions[0].names if regions else ()
+    return sorted(range(most.size), key=lambda j: (names[j] not in first, -most[j]))
+
+
+def _line(cells: Cells, searched: Searched, t: int, k: int, reach: float) -> dict[str, Any]:
     """Return what is shown of a column in a cell."""
-    searched, residuals = found.searched, found.searched.residuals
-    j, cell = int(cells.covariate[t]), int(cells.cell[t])
-    axis, labels = cells.axes[j], searched.covariates.labels[j]
+    residuals, j, cell = searched.residuals, int(cells.covariate[t]), int(cells.cell[t])
+    axis, labels, x = cells.axes[j], searched.covariates.labels[j], searched.covariates.x[:, j]
     rows = axis.code == cell
     v = residuals.v[rows, k]
     if not residuals.is_share:  # the spread of few ranks says little; that of all rows is the least
         v = np.maximum(v, residuals.F[:, k].var())
     seen = RegionMean.of(residuals.F[rows, k], v, residuals.stated[rows, k], searched.w[rows])
-    low, high = seen.limits(reach, share=residuals.is_share)
-    unit = float(residuals.units[k])
-    left, right, text = math.nan, math.nan, labels[cell] if labels else ""
-    if not labels:
-        x = searched.covariates.x[:, j]
-        left, right = cut(axis, cell - 1)[0], cut(axis, cell)[0]
-        left, right = max(left, float(x.min())), min(right, float(x.max()))
-        text = f"{left:.3g} to {right:.3g}"
+    left = math.nan if labels else max(cut(axis, cell - 1)[0], float(x.min()))
+    right = math.nan if labels else min(cut(axis, cell)[0], float(x.max()))
     return {
         "covariate": searched.covariates.names[j],
-        "cell": text,
+        "cell": labels[cell] if labels else f"{left:.3g} to {right:.3g}",
         "left": left,
         "right": right,
         "rows": seen.n,
         "column": residuals.columns[k].text,
-        "observed": seen.stated + unit * seen.mean,
-        "predicted": seen.stated,
-        "difference": unit * seen.mean,
-        "low": unit * low,
-        "high": unit * high,
+        **seen.numbers(reach, share=residuals.is_share, unit=float(residuals.units[k])),
     }
 
 

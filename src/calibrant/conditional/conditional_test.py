@@ -19,14 +19,13 @@ from calibrant.conditional.regions import Limits, Look, Region, found_regions, n
 from calibrant.conditional.residuals import (
     FUNCTIONS,
     OF_ROWS,
-    Coordinate,
     Residuals,
-    alike,
     flipped,
     nested,
     of_classes,
     of_distributions,
     of_ranks,
+    permuted,
 )
 from calibrant.conditional.statistics import (
     MIN_ROWS,
@@ -59,7 +58,9 @@ from calibrant.ranking.quantities import RankedBy, ranked_by, uses_covariates
 Null: TypeAlias = Literal["calibrated", "alike"]
 Predictions: TypeAlias = ArrayLike | Intervals | Sets | Quantiles | Distribution | CdfValues
 JUDGED = tuple(KINDS)
-ONE_SIDED = ("event", "coverage", "quantile")  # columns with an alternative
+ONE_SIDED = ("frequency", "coverage", "share_below")  # columns with an alternative, and with clusters
+OF_SHARES = "events, intervals, sets and quantiles"  # whose columns these are
+CONFORMAL = ("intervals", "sets")  # kinds with a calibration size
 MIN_CLUSTERS = 40
 MAX_WORDS_OF_DIRECTION = 5
 SAME_VALUES = "covariates ({name}) is the outcome: it was not known before. Leave it out"
@@ -121,9 +122,9 @@ def conditional_test(
     method
         ``"joint"``, ``"scan"`` or ``"trend"``.
     null
-        ``"calibrated"`` redraws outcomes from the predictions: right given the covariates. ``"alike"``: off elsewhere
-        than on average, whatever is wrong alike everywhere; the default of draws, whose rows are then permuted. Events
-        are compared with a logistic map that is fitted to the same rows, coverage with that of all rows.
+        ``"calibrated"`` redraws outcomes from the predictions: right given the covariates. ``"alike"`` permutes the
+        rows of draws, whose default it is, and of distributions: off elsewhere than on average, whatever is wrong alike
+        everywhere. Recalibrate other predictions on other rows first.
     alternative
         Of events, coverage and quantiles: ``"less"`` if only too few outcomes are an error, the default of sets and
         with `calibration_size`; ``"greater"``; or ``"two-sided"``.
@@ -217,19 +218,19 @@ def keep_covariates(rows: Any, options: ConditionalOptions, verb: str = "conditi
     x = needed_covariates(verb, options.covariates, rows.n, rows.keep)
     refuse_outcomes(rows, x)
     if rows.samples is not None:
-        _refuse("clusters", options.clusters, "draws")
+        _only_for(OF_SHARES, "clusters", options.clusters)
         return KeptRanks.of_ranked(ranked_by(rows, options.ranked_by), rows.w, x)
     for name in ("quantity", "log_likelihood", "log_density_y", "draws"):
-        _refuse(name, getattr(options, name), KINDS[rows.kind].words)
+        _only_for("draws", name, getattr(options, name))
     clusters = options.clusters
     if clusters is not None:
         clusters = read_row_labels(clusters, rows.n, name="clusters", keep=rows.keep).code
     return KeptCovariates.of(rows, x, clusters)
 
 
-def _refuse(option: str, value: Any, what: str) -> None:
+def _only_for(predictions: str, option: str, value: Any) -> None:
     if value is not None:
-        raise InputError(f"{{{option}=}} is not for {what}; leave it out", option=option)
+        raise InputError(f"{{{option}=}} is for {predictions}; leave it out", option=option)
 
 
 def refuse_outcomes(rows: Any, x: Covariates) -> None:
@@ -256,7 +257,6 @@ class Found:
     searched: Searched
     order: NDArray[np.intp]  # which of the caller's rows these are
     alternative: Alternative
-    null: Null
     options: ConditionalOptions
     said: tuple[str, ...]
 
@@ -273,71 +273,55 @@ def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...]
     if kept.n < MIN_ROWS:
         raise NotApplicableError(f"a search of covariates needs at least {MIN_ROWS} rows; got {kept.n}")
     order = kept.order()
-    w, clusters, residuals = _residuals(kept, order, options, class_names)
-    null: Null = options.null or ("alike" if residuals.ranks and not residuals.ranks.cells else "calibrated")
-    alternative = _alternative(kept, options, residuals)
-    if null == "alike":
-        residuals = alike(residuals, w)
+    if isinstance(kept, KeptRanks):
+        kind, residuals, w, clusters = "draws", of_ranks(kept, order), kept.w[order], None
+    else:
+        rows = kept.kept[0].rows.take(order)
+        kind, residuals, w = rows.kind, _of_kind(rows, options, class_names), rows.w
+        clusters = kept.clusters[order] if kept.clusters.size else None
+    w = np.asarray(w / w.mean())
+    alternative = _checked_alternative(kind, residuals, options)
+    is_of_draws = residuals.ranks is not None and not residuals.ranks.cells
+    if options.null == "alike" or (options.null is None and is_of_draws):
+        residuals = permuted(residuals, w)
     if (residuals.v <= 0).all():
         raise NotApplicableError("every prediction is certain: 0, 1 or a level of 0 or 1. No error can be searched for")
     if clusters is not None:
+        clusters = _checked_clusters(clusters, residuals)
         residuals = replace(residuals, law=flipped(residuals.F, clusters))
     table, said = _searched_covariates(kept, order, residuals, options)
-    searched = Searched(residuals, table, w, clusters)
-    return Found(searched, order, alternative, null, options, (*said, *residuals.said))
-
-
-def _residuals(
-    kept: Any, order: NDArray[np.intp], options: ConditionalOptions, class_names: tuple[str, ...]
-) -> tuple[FloatArray, NDArray[np.intp] | None, Residuals]:
-    """Return weights of mean 1, clusters and residuals of the rows in an order."""
-    if isinstance(kept, KeptRanks):
-        residuals, w, clusters = of_ranks(kept, order), kept.w[order], None
-        if options.calibration_size is not None:
-            raise InputError("{calibration_size=} is for intervals and sets", option="calibration_size")
-    else:
-        rows = kept.kept[0].rows.take(order)
-        w, clusters = rows.w, kept.clusters[order] if kept.clusters.size else None
-        residuals = _of_kind(rows, options, class_names)
-        if clusters is not None:
-            clusters = _checked_clusters(clusters, residuals)
-    return np.asarray(w / w.mean()), clusters, residuals
+    return Found(Searched(residuals, table, w, clusters), order, alternative, options, (*said, *residuals.said))
 
 
 def _of_kind(rows: Any, options: ConditionalOptions, class_names: tuple[str, ...]) -> Residuals:
-    N = options.calibration_size
-    if N is not None and rows.kind not in ("intervals", "sets"):
-        raise InputError("{calibration_size=} is for intervals and sets", option="calibration_size")
     if rows.kind == "classes":
         return of_classes(rows, class_names)
     if rows.kind not in OF_ROWS:
         return of_distributions(rows, generator(options.rng))
-    found = OF_ROWS[rows.kind](rows)
-    if N is None:
+    found, N = OF_ROWS[rows.kind](rows), options.calibration_size
+    if N is None or rows.kind not in CONFORMAL:
         return found
     said = f"coverage promised on average only, after {N:,} calibration scores"
-    return replace(found, law=nested(found.stated[0], N), said=(*found.said, said))
+    return replace(found, law=nested(found.stated[0], N), said=(said,))
+
+
+def _checked_alternative(kind: str, residuals: Residuals, options: ConditionalOptions) -> Alternative:
+    if kind not in CONFORMAL:
+        _only_for("intervals and sets", "calibration_size", options.calibration_size)
+    if options.alternative is None:
+        return "less" if kind == "sets" or options.calibration_size is not None else "two-sided"
+    if options.alternative != "two-sided" and residuals.columns[0].quantity not in ONE_SIDED:
+        _only_for(OF_SHARES, "alternative", options.alternative)
+    return options.alternative
 
 
 def _checked_clusters(clusters: NDArray[Any], residuals: Residuals) -> NDArray[np.intp]:
     if residuals.columns[0].quantity not in ONE_SIDED:
-        raise InputError(
-            "{clusters=} is for events, intervals, sets and quantiles; leave it out",
-            option="clusters",
-        )
+        _only_for(OF_SHARES, "clusters", clusters)
     found, code = np.unique(clusters, return_inverse=True)
     if found.size < MIN_CLUSTERS:
         raise NotApplicableError(f"signs of clusters need at least {MIN_CLUSTERS} clusters; got {found.size}")
     return np.asarray(code)
-
-
-def _alternative(kept: Any, options: ConditionalOptions, residuals: Residuals) -> Alternative:
-    is_sets = isinstance(kept, KeptCovariates) and kept.kept[0].kind == "sets"
-    if options.alternative is None:
-        return "less" if is_sets or options.calibration_size is not None else "two-sided"
-    if options.alternative != "two-sided" and residuals.columns[0].quantity not in ONE_SIDED:
-        raise InputError("{alternative=} is for events, coverage and quantiles; leave it out", option="alternative")
-    return options.alternative
 
 
 def _searched_covariates(
@@ -351,19 +335,16 @@ def _searched_covariates(
     dropped = [name for name, used in zip(kept.names, varies, strict=True) if not used]
     said = [f"constant covariates left out: {', '.join(dropped)}"] if dropped else []
     if options.search_prediction is not False:
-        for name, values in residuals.coordinates:
+        for name, values in residuals.searched.items():
             if values.max() > values.min():
-                table = _with_coordinate(table, Coordinate(name, values))
+                table = _with_column(table, name, values)
     return table, said
 
 
-def _with_coordinate(table: Covariates, found: Coordinate) -> Covariates:
-    name = found.name
+def _with_column(table: Covariates, name: str, values: FloatArray) -> Covariates:
     while name in table.names:
         name = f"predicted {name}"
-    return Covariates(
-        np.concatenate([table.x, found.values[:, None]], axis=1), (*table.labels, ()), (*table.names, name)
-    )
+    return Covariates(np.column_stack([table.x, values]), (*table.labels, ()), (*table.names, name))
 
 
 def found_of(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> TestResult:
@@ -376,9 +357,7 @@ def found_of(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...
     p = joint_pvalues(T)
     each = np.stack([upper_counts(T.sets(c))[:, 0] for c in range(len(p))], axis=1) / (B + 1)  # (S, C)
     regions, details = _where(found, T, p, options.level)
-    average = None
-    if found.null == "calibrated" and found.alternative == "two-sided":
-        average = average_error(searched, options.level, rng)
+    average = average_error(searched, options.level, rng) if found.alternative == "two-sided" else None
     mean = np.average(residuals.F if residuals.raw is None else residuals.raw, axis=0, weights=searched.w)
     return TestResult(
         statistic=float(each.min()),
@@ -410,12 +389,7 @@ def _where(found: Found, T: Redrawn, p: FloatArray, level: float) -> tuple[tuple
     if "scan" not in tests.names:
         return (), {"largest": math.nan, "critical": math.nan}
     k = tests.names.index("scan")
-    largest = np.sort(T.redrawn[k].max(axis=1))
-    copies = len(p) if T.is_shared else 1
-    of_all = (
-        critical(largest, level) if copies == 1 else np.quantile(largest, 1 - (1 - level) / copies, method="higher")
-    )
-    limits = Limits(largest, float(of_all), level, copies)
+    limits = Limits.of(T.redrawn[k].max(axis=1), level, len(p) if T.is_shared else 1)
     related = np.flatnonzero(p <= 1 - level).tolist() if len(p) > 1 else [0]
     regions = found_regions(found.searched, tests.scan, related, limits)
     return regions, {"largest": float(T.observed[k].max()), "critical": limits.critical}
@@ -423,20 +397,17 @@ def _where(found: Found, T: Redrawn, p: FloatArray, level: float) -> tuple[tuple
 
 def _of_coordinates(found: Found, p: FloatArray, regions: tuple[Region, ...], level: float) -> dict[str, Any]:
     """Return the p-value of each coordinate, and what of its ranks changes most: "shift", "spread" or nothing."""
-    residuals = found.searched.residuals
+    residuals, scan = found.searched.residuals, found.tests.scan
     if residuals.is_share:
         return {}
     K = len(residuals.columns) // residuals.C
-    limits = Limits(np.zeros(1), 0.0, level)
     functions = []
     for c in range(residuals.C):
-        own = [residuals.columns[region.column].quantity for region in regions if region.column // K == c]
-        if p[c] > 1 - level:
-            own = [""]
-        elif not own and not found.tests.scan.is_empty:
-            best = named(Look(found.searched, found.tests.scan, c, limits))
-            own = [residuals.columns[best.column].quantity]
-        functions.append(own[0] if own else FUNCTIONS[0])
+        own = [region.column for region in regions if region.column // K == c]
+        if not own and not scan.is_empty:
+            own = [named(Look(found.searched, scan, c, Limits(np.zeros(1), 0.0, level))).column]
+        function = residuals.columns[own[0]].quantity if own else FUNCTIONS[0]
+        functions.append(function if p[c] <= 1 - level else "")
     single = residuals.C == 1
     return {
         "pvalue_each": float(p[0]) if single else p,
@@ -446,36 +417,31 @@ def _of_coordinates(found: Found, p: FloatArray, regions: tuple[Region, ...], le
 
 def _direction(searched: Searched, tests: Statistics, p: FloatArray, each: FloatArray, level: float) -> str:
     """Say along which ranks of covariates predictions change most, if the trend has the smaller p-value."""
-    if "trend" not in tests.names or p.min() > 1 - level:
+    smallest = dict(zip(tests.names, each.min(axis=1), strict=True))
+    if p.min() > 1 - level or smallest.get("trend", 1.0) >= smallest.get("scan", math.inf):
         return ""
-    k = tests.names.index("trend")
-    if len(tests.names) > 1 and each[k].min() >= each[1 - k].min():
-        return ""
-    residuals, table = searched.residuals, searched.covariates
-    column = int(tests.trend.of(residuals.F[:, None])[0].argmax())
+    F, table = searched.residuals.F, searched.covariates
     numbers = [j for j in range(table.q) if not table.labels[j]]
     if not numbers:
         return ""
+    column = int(tests.trend.of(F[:, None])[0].argmax())
     t = features(table.columns(numbers))[:, ::2]
-    t = (t - t.mean(axis=0)) / t.std(axis=0)
-    slope = np.linalg.lstsq(t, residuals.F[:, column], rcond=None)[0]
+    slope = np.linalg.lstsq((t - t.mean(axis=0)) / t.std(axis=0), F[:, column], rcond=None)[0]
     terms = [j for j in np.argsort(-np.abs(slope)) if abs(slope[j]) >= np.abs(slope).max() / 2]
     said = " ".join(f"{'+' if slope[j] > 0 else '-'} {table.names[numbers[j]]}" for j in terms[:MAX_WORDS_OF_DIRECTION])
     return f"along {said.removeprefix('+ ')}"
 
 
 def _words(found: Found, B: int) -> str:
-    residuals, tests = found.searched.residuals, found.tests
-    if found.searched.clusters is not None:
-        redraws = f"changes of the signs of {found.searched.clusters.max() + 1:,} clusters, not exact"
+    residuals, tests, clusters = found.searched.residuals, found.tests, found.searched.clusters
+    redraws, question = "redraws of calibrated predictions", "right given the covariates"
+    if clusters is not None:
+        redraws = f"changes of the signs of {clusters.max() + 1:,} clusters, not exact"
     elif residuals.contrast:
-        redraws = "permutations of the rows"
-    else:
-        redraws = "redraws of calibrated predictions"
+        redraws, question = "permutations of the rows", "off elsewhere than on average"
     names = " and ".join(tests.names)
-    what = f"smaller p-value of {names}" if len(tests.names) > 1 else names
-    beside = {"calibrated": "right given the covariates", "alike": "off elsewhere than on average"}[found.null]
-    said = [f"{what} on {B:,} {redraws} ({beside})", *tests.said]
+    statistic = f"smaller p-value of {names}" if len(tests.names) > 1 else names
+    said = [f"{statistic} on {B:,} {redraws} ({question})", *tests.said]
     if found.alternative != "two-sided":
         said.append(f"alternative {found.alternative}")
     if residuals.C > 1:

@@ -15,15 +15,6 @@ from calibrant.core.results import TestResult
 
 SHARE_NAMES = {1.0: "all rows", 1 / 2: "half", 1 / 4: "quarter", 1 / 8: "eighth", 1 / 16: "sixteenth"}
 SHARES_CLAIMED = (1 / 4, 1 / 16)
-QUANTITIES = {
-    "event": "frequency",
-    "top": "right class",
-    "class": "class frequency",
-    "coverage": "coverage",
-    "quantile": "share_below",
-    "shift": "shift",
-    "spread": "spread",
-}
 LEAST_COVERAGE_ERROR = {"shift": 1 / (2 * math.sqrt(3)), "spread": 1 / (1.5 * math.sqrt(5))}
 USUAL_COVERAGE_ERROR = 0.42  # per mean of φ, a little more than that of a shift or a spread of normal distributions
 
@@ -64,11 +55,11 @@ def region_evidence(region: Region, column: Column, unit: float) -> Evidence:
     |mean of φ_1| / 2√3 and |mean of φ_2| / 1.5√5, because the differences of a distribution function from that of
     uniform ranks lie within Kuiper's range.
     """
-    name = f"class {column.name} for {region.where}" if column.quantity == "class" else region.where
+    name = f"class {column.name} for {region.where}" if column.quantity == "class frequency" else region.where
     if column.coordinate:
         name = f"{column.coordinate} for {region.where}"
     subject = Subject("region", name=name, level=column.level)
-    quantity, test = QUANTITIES[column.quantity], "conditional_test"
+    quantity, test = column.quantity, "conditional_test"
     low, value, high, error = region.low, region.difference, region.high, None
     if column.quantity in LEAST_COVERAGE_ERROR:
         mean, least, most = abs(value / unit), max(0.0, low / unit, -high / unit), max(abs(low), abs(high)) / unit

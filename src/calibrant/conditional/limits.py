@@ -50,6 +50,12 @@ class RegionMean(NamedTuple):
         """The standard error of the mean: the larger of that stated and that seen; with clusters that of their sums."""
         return math.sqrt(self.kappa * max(self.s2, self.v)) if self.cluster_se is None else self.cluster_se
 
+    def numbers(self, c: float, *, share: bool, unit: float) -> dict[str, float]:
+        """Return what is shown: means of outcome and prediction, and their difference with limits, in a unit."""
+        low, high = self.limits(c, share=share)
+        values = {"difference": unit * self.mean, "low": unit * low, "high": unit * high}
+        return {"observed": self.stated + unit * self.mean, "predicted": self.stated, **values}
+
     def limits(self, c: float, *, share: bool) -> tuple[float, float]:
         r"""Return limits of the difference, c standard errors away.
 

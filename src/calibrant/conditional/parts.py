@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +26,10 @@ MAX_STEPS, ENOUGH_Z, SHARE_LEARNED = 20, 3.0, 0.5
 
 @dataclass(frozen=True)
 class Part:
-    """An upper limit of the error of every part of the rows, of at least this share, that one covariate cuts out.
+    """An upper limit of the error of every part of the rows, of at least this share, that one covariate cuts out."""
 
-    Attributes
-    ----------
-    share
-        Of the rows, by weight.
-    at_most
-        The limit; NaN where none is known.
-    """
-
-    share: float
-    at_most: float
+    share: float  # of the rows, by weight
+    at_most: float  # NaN where no limit is known
 
 
 def parts(searched: Searched, level: float, alternative: Alternative = "two-sided") -> tuple[Part, ...]:
@@ -52,86 +43,68 @@ def parts(searched: Searched, level: float, alternative: Alternative = "two-side
     of_parts = searched.residuals.of_parts or searched.residuals
     if not of_parts.is_share:
         return ()
-    tables = [_tables(searched, of_parts, j) for j in range(searched.covariates.q)]
-    share = np.concatenate([found.share for found in tables])
-    limit = np.concatenate([found.limit(level, alternative) for found in tables])
-    found = []
-    for s in SHARES:
-        at_least = share >= s * (1 - 1e-9)
-        found.append(Part(s, float(limit[at_least].max()) if at_least.any() else math.nan))
-    return tuple(found)
+    found = [_limits_of_parts(searched, of_parts, j, level, alternative) for j in range(searched.covariates.q)]
+    share, limit = (np.concatenate(each) for each in zip(*found, strict=True))
+    large = [limit[share >= s * (1 - 1e-9)] for s in SHARES]
+    return tuple(Part(s, float(each.max()) if each.size else math.nan) for s, each in zip(SHARES, large, strict=True))
 
 
-class _Parts(NamedTuple):
-    """All parts that one covariate cuts out, a row each, with a column for each of the residuals."""
-
-    share: FloatArray  # (R,)
-    n: FloatArray  # (R, 1)
-    hits: FloatArray  # (R, m)
-    mean: FloatArray
-    stated: FloatArray
-    se: FloatArray
-    kappa: FloatArray  # (R, 1)
-    information: FloatArray
-    exact: bool  # whether binomial limits hold
-
-    def limit(self, level: float, alternative: Alternative) -> FloatArray:
-        """Return the limit of the largest error of each part, (R,)."""
-        z = normal_quantile(level)
-        a, b = exact_limits(self.hits, np.broadcast_to(self.n, self.hits.shape), 2 * level - 1)
-        size = {"two-sided": np.abs(self.mean), "less": -self.mean, "greater": self.mean}[alternative]
-        normal = size + z * self.se + z * z * np.abs(1 - 2 * self.stated) * self.kappa / 2
-        below, above = self.stated - a, b - self.stated
-        few = {"two-sided": np.maximum(below, above), "less": below, "greater": above}[alternative]
-        limit = np.where(self.information >= ENOUGH_INFORMATION, normal, few if self.exact else np.nan)
-        return np.asarray(limit.max(axis=1))
-
-
-def _tables(searched: Searched, residuals: Residuals, j: int) -> _Parts:
-    covariates, w, clusters = searched.covariates, searched.w, searched.clusters
+def _limits_of_parts(
+    searched: Searched, residuals: Residuals, j: int, level: float, alternative: Alternative
+) -> tuple[FloatArray, FloatArray]:
+    """Return the share of every part that a covariate cuts out, and the limit of its largest error, both (R,)."""
+    covariates, clusters, w = searched.covariates, searched.clusters, searched.w[:, None]
     axis = Axis(covariates.x[:, j], len(covariates.labels[j]), INTERVAL_CELLS)
-    intervals = CovariateIntervals(axis, Rule(w, residuals.v))
+    intervals = CovariateIntervals(axis, Rule(searched.w, residuals.v))
     F, v, stated = residuals.F, residuals.v, residuals.stated
-    one, m = w[:, None], F.shape[1]
-    columns = [one > 0, one, one**2, one * (F + stated), one * F, one * stated, one * v, one**2 * v]
-    columns += [one**2 * F, one**2 * F**2]
-    sums = intervals.sums(np.concatenate(columns, axis=1)).reshape(-1, 3 + 7 * m)
-    whole = np.concatenate([columns[k].sum(axis=0) for k in range(len(columns))])
-    sums = np.concatenate([sums, whole[None]])
-    used = sums[:, 0] > 0
-    ends = np.cumsum([1, 1, 1] + [m] * 7)[:-1]
-    n, W, W2, hits, wF, wp, wv, w2v, w2F, w2F2 = np.split(sums[used], ends, axis=1)
-    mean = wF / W
-    spread = w2F2 - 2 * mean * w2F + mean**2 * W2
-    variance = np.maximum(spread, w2v) if clusters is None else _clustered(intervals, searched, residuals)[used]
-    se = np.sqrt(np.maximum(variance, 0.0)) / W
-    information = np.where(w2v > 0, wv**2 / np.where(w2v > 0, w2v, 1.0), 0.0)
-    equal = clusters is None and bool((w == w[0]).all())
-    scale = w[0] if equal else 1.0
-    return _Parts(W[:, 0] / w.sum(), n, np.rint(hits / float(scale)), mean, wp / W, se, W2 / W**2, information, equal)
+
+    def sums(columns: FloatArray) -> FloatArray:  # of intervals, of what they leave, and of all rows
+        return np.concatenate([intervals.sums(columns).reshape(-1, columns.shape[1]), [columns.sum(axis=0)]])
+
+    counted = sums((w > 0).astype(np.float64))
+    used = counted[:, 0] > 0
+    n, W, W2, w2v = counted[used], sums(w)[used], sums(w**2)[used], sums(w**2 * v)[used]
+    mean, p = sums(w * F)[used] / W, sums(w * stated)[used] / W
+    if clusters is None:
+        seen = sums(w**2 * F**2)[used] - 2 * mean * sums(w**2 * F)[used] + mean**2 * W2
+        variance = np.maximum(np.maximum(seen, w2v), 0.0)
+    else:
+        variance = _clustered(intervals, searched, residuals)[used]
+    z = normal_quantile(level)
+    error = {"two-sided": np.abs(mean), "less": -mean, "greater": mean}[alternative]
+    limit = error + z * np.sqrt(variance) / W + z * z * np.abs(1 - 2 * p) * W2 / W**2 / 2
+    few: FloatArray | float = math.nan
+    if clusters is None and (w == w[0]).all():
+        few = _binomial(np.rint(sums(F + stated)[used]), n, p, level, alternative)
+    information = np.where(w2v > 0, sums(w * v)[used] ** 2 / np.where(w2v > 0, w2v, 1.0), 0.0)
+    limit = np.where(information >= ENOUGH_INFORMATION, limit, few)
+    return W[:, 0] / w.sum(), np.asarray(limit.max(axis=1))
+
+
+def _binomial(
+    hits: FloatArray, n: FloatArray, stated: FloatArray, level: float, alternative: Alternative
+) -> FloatArray:
+    least, most = exact_limits(hits, np.broadcast_to(n, hits.shape), 2 * level - 1)
+    below, above = stated - least, most - stated
+    return {"two-sided": np.maximum(below, above), "less": below, "greater": above}[alternative]
 
 
 def _clustered(intervals: CovariateIntervals, searched: Searched, residuals: Residuals) -> FloatArray:
     """Return Σ_c (Σ_{c∩R} w(F - mean))² of each part."""
-    clusters, w = searched.clusters, searched.w[:, None]
+    clusters, w = searched.clusters, searched.w
     assert clusters is not None
-    axis, m = intervals.axis, residuals.F.shape[1]
-    G = int(clusters.max()) + 1
+    axis, G = intervals.axis, int(clusters.max()) + 1
     code = clusters * axis.cells + axis.code
-    found = []
-    for k in range(m):
-        wF, total = (
-            np.bincount(code, values[:, 0], minlength=G * axis.cells).reshape(G, -1)
-            for values in (w * residuals.F[:, [k]], w)
-        )
-        inside = [values @ axis.indicator.T for values in (wF, total)]  # (G, ranges)
-        of_all = [values.sum(axis=1, keepdims=True) for values in (wF, total)]
-        sides = [inside, [whole - part for whole, part in zip(of_all, inside, strict=True)]]
-        squares = [
-            ((a - a.sum(axis=0) / np.maximum(b.sum(axis=0), 1e-300) * b) ** 2).sum(axis=0) for a, b in (*sides, of_all)
-        ]
-        found.append(np.concatenate(squares))
-    return np.stack(found, axis=1)
+
+    def of_parts(values: FloatArray) -> FloatArray:  # (G, R): of intervals, of what they leave, and of all rows
+        cells = np.bincount(code, values, minlength=G * axis.cells).reshape(G, -1)
+        inside, whole = cells @ axis.indicator.T, cells.sum(axis=1, keepdims=True)
+        return np.concatenate([inside, whole - inside, whole], axis=1)
+
+    W = of_parts(w)
+    shares = W / np.maximum(W.sum(axis=0), 1e-300)
+    of_columns = [of_parts(w * F) for F in residuals.F.T]
+    return np.stack([((wF - wF.sum(axis=0) * shares) ** 2).sum(axis=0) for wF in of_columns], axis=1)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from calibrant.core import palette
 from calibrant.core.formulas import readable
 from calibrant.core.panels import SMALL, new_panel
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import drawn_text, dress, legend, plain, shortened
+from calibrant.core.plot_style import drawn_text, dress, plain, shortened
 
 MAX_MULTIPLES = 9
 MAX_NAME_CHARACTERS = 22
@@ -131,34 +131,3 @@ CONDITIONAL_MAP = Picture(
     scattered=True,
     options=("mathtext",),
 )
-
-
-def draw_parts(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    share, at_most = (np.asarray(columns[name]) for name in ("share", "at_most"))
-    ax.plot(share, 100 * at_most, marker="o", color=palette.OBSERVED, linewidth=1.5, label="upper limit")
-    ax.axhline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
-    ax.set_xscale("log", base=2)
-    ax.set(xlabel="share of the rows", ylabel="off by at most, percentage points")
-    ax.set_ylim(bottom=0)
-    dress(ax)
-    ax.set_xticks(share, [f"1/{round(1 / each)}" if each < 1 else "all" for each in share], minor=False)
-    legend(ax, "best")
-
-
-def describe_parts(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how far parts are off at most."""
-    said = [
-        f"{share:.4g} of the rows: {100 * limit:.2g}"
-        for share, limit in zip(columns["share"], columns["at_most"], strict=True)
-    ]
-    return f"At most how many percentage points any part of the rows is off: {'; '.join(said)}."
-
-
-def marks_parts(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    pairs = zip(np.asarray(columns["share"]).tolist(), np.asarray(columns["at_most"]).tolist(), strict=True)
-    return [
-        Mark(share, 100 * limit, f"{share:.4g} of the rows: at most {100 * limit:.2g} points") for share, limit in pairs
-    ]
-
-
-PARTS = Picture(draw_parts, marks_parts, describe_parts, thinned=("share", "at_most"))

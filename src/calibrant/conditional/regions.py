@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.conditional.cells import CHARGE, MIN_REGION_ROWS, Axis, Clearest, Place, RegionSearch
 from calibrant.conditional.limits import RegionMean
-from calibrant.conditional.residuals import Column
-from calibrant.conditional.statistics import Searched, features
+from calibrant.conditional.residuals import Column, Residuals, standardised
+from calibrant.conditional.statistics import Searched, critical, features
 from calibrant.core import words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
@@ -34,54 +34,26 @@ Bound = tuple[float, float] | str
 class Region:
     """A region of the covariates where predictions are off.
 
-    Attributes
-    ----------
-    covariates
-        The numbers of the covariates among those that vary, one or two; none if all rows are off alike.
-    names
-        Their names.
-    bounds
-        For each covariate the intervals of its values, or the categories, that belong to the region.
-    n
-        Number of rows in it; of a second or third region those that no region before has.
-    rows
-        Which rows these are, (n,).
-    column
-        The number of the column of `columns` in which they are off.
-    observed, predicted, difference
-        Weighted means of outcome and prediction, and of their difference; of draws and distributions the shift of the
-        outcomes in predictive standard deviations, positive if predictions are too low, or the log of the factor that
-        the spread needs, to first order.
-    low, high
-        Limits of the difference, for all regions that were looked at together.
-    z
-        The standardised deviation.
-    pvalue
-        Adjusted for every region that was looked at.
-    where
-        The region in words.
-    also
-        Which other covariates could be meant, because they go with a named one; empty if none.
-    text
-        The region and its deviation in words.
+    Of draws and distributions `difference` is the shift of the outcomes in predictive standard deviations, positive if
+    predictions are too low, or the log of the factor that the spread needs, to first order.
     """
 
-    covariates: tuple[int, ...]
-    names: tuple[str, ...]
-    bounds: tuple[tuple[Bound, ...], ...]
-    n: int
-    rows: NDArray[np.bool_]
-    column: int
-    observed: float
-    predicted: float
-    difference: float
-    low: float
+    covariates: tuple[int, ...]  # numbers among those that vary, one or two; none if all rows are off alike
+    names: tuple[str, ...]  # of these covariates
+    bounds: tuple[tuple[Bound, ...], ...]  # for each its intervals of values, or its categories, in the region
+    n: int  # rows; of a second or third region those that no region before has
+    rows: NDArray[np.bool_]  # which rows these are, (n,)
+    column: int  # in which of `columns` they are off
+    observed: float  # weighted mean of the outcome
+    predicted: float  # weighted mean of the prediction
+    difference: float  # of these two
+    low: float  # limits of the difference, for all regions that were looked at together
     high: float
-    z: float
-    pvalue: float
-    where: str
-    also: str
-    text: str
+    z: float  # standardised deviation
+    pvalue: float  # adjusted for every region that was looked at
+    where: str  # the region in words
+    also: str  # which other covariates could be meant, because they go with a named one; empty if none
+    text: str  # the region and its deviation in words
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Region):
@@ -113,6 +85,11 @@ class Limits(NamedTuple):
     critical: float
     level: float
     copies: int = 1  # by which p-values are multiplied, where redraws are of one coordinate
+
+    @classmethod
+    def of(cls, largest: FloatArray, level: float, copies: int = 1) -> Limits:
+        """Return the limits at a level, for this many coordinates with redraws of one."""
+        return cls(np.sort(largest), critical(largest, level, copies), level, copies)
 
     def pvalue(self, charged: float) -> float:
         """Return the share of the data and the redraws whose largest charged square is at least this one."""
@@ -155,10 +132,10 @@ def _stated(look: Look) -> list[Region]:
     """Return up to three regions that are off by more than chance, each the clearest among the rows of none before.
 
     Rows of a region are set aside before the next is looked for: parts of it, and larger regions around it, are off
-    because it is. What is compared with the average of these rows, and clusters, have one region.
+    because it is. Permuted rows and clusters have one region.
     """
     found: list[Region] = []
-    only_first = look.searched.residuals.is_alike or look.searched.clusters is not None
+    only_first = look.searched.residuals.contrast or look.searched.clusters is not None
     while len(found) < MAX_REGIONS:
         best = named(look)
         if best.charged < look.limits.critical or look.limits.pvalue(best.charged) > 1 - look.limits.level:
@@ -228,153 +205,126 @@ def _side(look: Look, found: Clearest) -> Clearest:
 
 def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
     """Return the record of a region."""
-    residuals, table = look.searched.residuals, look.searched.covariates
-    rows = look.scan.rows(found.place)
+    residuals, table, chosen = look.searched.residuals, look.searched.covariates, found.place.covariates
+    rows, column = look.scan.rows(found.place), residuals.columns[found.column]
     seen = look.mean(rows, found.column, raw=True)
-    reach = math.sqrt(look.limits.critical + CHARGE * (len(found.place.covariates) == 2))
-    low, high = seen.limits(reach, share=residuals.is_share)
-    unit = float(residuals.units[found.column])
-    where, bounds = in_words(look.scan, found.place)
-    n = int(rows.sum())
-    if not where:
-        where = "all rows" if is_first else "all other rows"
-        place = f"for {where} ({n:,})"
+    reach = math.sqrt(look.limits.critical + found.place.charge)
+    numbers = seen.numbers(reach, share=residuals.is_share, unit=float(residuals.units[found.column]))
+    if residuals.is_share:
+        statement = _share_in_words(column, seen, numbers["low"], numbers["high"], look.limits.level)
     else:
-        place = f"for {where} ({n:,} {'rows' if is_first else 'other rows'})"
-    found_text = _Deviation(residuals.columns[found.column], seen, low, high, look.limits.level, n)
-    statement = found_text.share() if residuals.is_share else found_text.of_ranks(residuals, rows, found.column)
-    also = _going_along(table, found.place.covariates)
+        statement = _ranks_in_words(residuals, rows, found.column)
+    where, bounds = in_words(look.scan, found.place)
+    which = "rows" if is_first else "other rows"
+    counted = f"for {where} ({seen.n:,} {which})" if where else f"for all {which} ({seen.n:,})"
+    also = _going_along(table, chosen)
     return Region(
-        found.place.covariates,
-        tuple(table.names[j] for j in found.place.covariates),
+        chosen,
+        tuple(table.names[j] for j in chosen),
         bounds,
-        n,
+        seen.n,
         rows,
         found.column,
-        seen.stated + unit * seen.mean,
-        seen.stated,
-        unit * seen.mean,
-        unit * low,
-        unit * high,
-        found.z,
-        look.limits.pvalue(found.charged),
-        where,
-        also,
-        f"{place} {statement}" + (f"; {also}" if also else ""),
+        **numbers,
+        z=found.z,
+        pvalue=look.limits.pvalue(found.charged),
+        where=where or f"all {which}",
+        also=also,
+        text=f"{counted} {statement}" + (f"; {also}" if also else ""),
     )
 
 
-class _Deviation(NamedTuple):
-    """What is off in a region."""
+def _share_in_words(column: Column, seen: RegionMean, low: float, high: float, confidence: float) -> str:
+    """Say which share of the rows was seen and which was stated."""
+    stated = seen.stated
+    observed = words.percent(min(1.0, max(0.0, stated + seen.mean)))
+    level = words.level_words(column.level or 0.0)
+    ends = words.round_down(stated + low, 2), words.round_up(stated + high, 2)
+    limits = f"(limits {100 * ends[0]:.3g} to {100 * ends[1]:.3g} %)"
+    match column.quantity:
+        case "coverage":
+            return f"{level} {column.things} cover {observed} of the outcomes {limits}"
+        case "share_below":
+            return f"{observed} of the outcomes are at or below the {level} quantile {limits}"
+        case "right class":
+            said = f"the most probable class is right {observed} of the time where {words.percent(stated)} is"
+        case "class frequency":
+            said = f"class {column.name} happens {observed} of the time where {words.percent(stated)} is"
+        case _:
+            said = f"events happen {observed} of the time where {words.percent(stated)} are"
+    return f"{said} predicted ({_difference(seen, low, high, confidence)})"
 
-    column: Column
-    seen: RegionMean
-    low: float
-    high: float
-    level: float
-    n: int
 
-    def share(self) -> str:
-        """Say which share of the rows was seen and which was stated."""
-        column, stated = self.column, self.seen.stated
-        observed = words.percent(min(1.0, max(0.0, stated + self.seen.mean)))
-        level = words.level_words(column.level or 0.0)
-        ends = " to ".join(
-            f"{100 * end:.3g}"
-            for end in (words.round_down(stated + self.low, 2), words.round_up(stated + self.high, 2))
-        )
-        match column.quantity:
-            case "coverage":
-                return f"{level} {column.things} cover {observed} of the outcomes (limits {ends} %)"
-            case "quantile":
-                return f"{observed} of the outcomes are at or below the {level} quantile (limits {ends} %)"
-            case "top":
-                said = f"the most probable class is right {observed} of the time"
-            case "class":
-                said = f"class {column.name} happens {observed} of the time"
-            case _:
-                said = f"events happen {observed} of the time"
-        predicted = words.percent(stated)
-        verb = "is" if column.quantity != "event" else "are"
-        return f"{said} where {predicted} {verb} predicted ({self._difference()})"
+def _difference(seen: RegionMean, low: float, high: float, confidence: float) -> str:
+    scale, unit = 100.0, "points"
+    if min(seen.stated, 1 - seen.stated) < RARE:
+        scale, unit = 100.0 / seen.stated, "% of the prediction"
+    ends = (f"{end:.2g}" for end in (words.significant(scale * low, 2, words.round_down), scale * high))
+    limits = f"{100 * confidence:.4g} % limits {' to '.join(map(words.minus, ends))}"
+    value = words.minus(f"{scale * seen.mean:.2g}")
+    return f"difference {value} {unit}, {limits}, adjusted for all regions looked at"
 
-    def _difference(self) -> str:
-        stated = self.seen.stated
-        scale, unit = (100.0, "points") if min(stated, 1 - stated) >= RARE else (100.0 / stated, "% of the prediction")
-        values = [scale * value for value in (self.seen.mean, self.low, self.high)]
-        low, high = (f"{end:.2g}" for end in (words.significant(values[1], 2, words.round_down), values[2]))
-        limits = f"{100 * self.level:.4g} % limits {words.minus(low)} to {words.minus(high)}"
-        return f"difference {words.minus(f'{values[0]:.2g}')} {unit}, {limits}, adjusted for all regions looked at"
 
-    def of_ranks(self, residuals: Any, rows: NDArray[np.bool_], k: int) -> str:
-        """Say how ranks of a region deviate, by the likelihood of its ranks."""
-        c = k // (len(residuals.columns) // residuals.C)
-        ranks = residuals.ranks
-        counts = np.bincount(ranks.rank[rows, c], minlength=ranks.M + 1)
-        errors = normal_errors(counts, 0.95, cells=ranks.cells)
-        name = self.column.coordinate
-        of = f"of {'coordinate ' if name.isdigit() else ''}{name} " if name else ""
-        if self.column.quantity == "shift":
-            said = f"are too {'high' if errors.shift > 0 else 'low'} by {abs(errors.shift):.2g} predictive sd"
-        else:
-            said = f"are too {'narrow' if errors.spread > 1 else 'wide'}: their spread needs the factor "
-            said += f"{errors.spread:.2g}"
-        covered = ranks.central(rows, c)
-        beside = "" if covered is None else f" (central {words.level_words(covered[0])} intervals cover "
-        return f"predictions {of}{said}{beside and beside + words.percent(covered[1]) + ')'}"
+def _ranks_in_words(residuals: Residuals, rows: NDArray[np.bool_], k: int) -> str:
+    """Say how ranks of a region deviate, by the likelihood of its ranks."""
+    column, ranks, c = residuals.columns[k], residuals.ranks, k // (len(residuals.columns) // residuals.C)
+    assert ranks is not None
+    errors = normal_errors(np.bincount(ranks.rank[rows, c], minlength=ranks.M + 1), 0.95, cells=ranks.cells)
+    name = column.coordinate
+    of = f"of {'coordinate ' if name.isdigit() else ''}{name} " if name else ""
+    if column.quantity == "shift":
+        said = f"{'high' if errors.shift > 0 else 'low'} by {abs(errors.shift):.2g} predictive sd"
+    else:
+        said = f"{'narrow' if errors.spread > 1 else 'wide'}: their spread needs the factor {errors.spread:.2g}"
+    covered = ranks.central(rows, c)
+    if covered is not None:
+        level, share = covered
+        said += f" (central {words.level_words(level)} intervals cover {words.percent(share)})"
+    return f"predictions {of}are too {said}"
 
 
 def in_words(scan: RegionSearch, place: Place) -> tuple[str, tuple[tuple[Bound, ...], ...]]:
     """Return a region in words, empty for all rows, and its bounds."""
-    parts = [
+    sides = [
         _side_in_words(scan.covariates, j, axis, r, outside=place.outside)
         for j, axis, r in zip(place.covariates, scan.axes(place), place.ranges, strict=True)
     ]
-    return " and ".join(said for said, _ in parts), tuple(bounds for _, bounds in parts)
+    return " and ".join(said for said, _ in sides), tuple(bounds for _, bounds in sides)
 
 
 def _side_in_words(
     covariates: Covariates, j: int, axis: Axis, r: int, *, outside: bool
 ) -> tuple[str, tuple[Bound, ...]]:
     name, labels = covariates.names[j], covariates.labels[j]
-    low, high = axis.ranges[r].tolist()
+    first, last = axis.ranges[r].tolist()
     if labels:
-        others = tuple(label for k, label in enumerate(labels) if k != low)
-        if outside:
-            return (f"{name} = {others[0]}" if len(others) == 1 else f"{name} other than {labels[low]}"), others
-        return f"{name} = {labels[low]}", (labels[low],)
-    cuts = [cut(axis, low - 1), cut(axis, high)]
-    begins, ends = low > 0, high < axis.cells - 1
-    if outside:
-        bounds = [(-math.inf, cuts[0][0])] * begins + [(cuts[1][0], math.inf)] * ends
-        said = _outside(name, cuts[0][1] if begins else "", cuts[1][1] if ends else "")
-    else:
-        bounds = [(cuts[0][0], cuts[1][0])]
-        said = _inside(name, cuts[0][1] if begins else "", cuts[1][1] if ends else "")
-    return said, tuple(bounds)
-
-
-def _outside(name: str, below: str, above: str) -> str:
-    if not (below and above):
-        return _inside(name, above, below)
-    if below == f"-{above}":
-        return f"|{name}| > {above}"
+        others = tuple(label for code, label in enumerate(labels) if code != first)
+        if not outside:
+            return f"{name} = {labels[first]}", (labels[first],)
+        return (f"{name} = {others[0]}" if len(others) == 1 else f"{name} other than {labels[first]}"), others
+    (low, above), (high, up_to) = cut(axis, first - 1), cut(axis, last)
+    if not outside:
+        return _between(name, above, up_to), ((low, high),)
+    bounds = tuple(ends for ends in ((-math.inf, low), (high, math.inf)) if ends[0] < ends[1])
+    if not (above and up_to):
+        return _between(name, up_to, above), bounds
+    if above == f"-{up_to}":
+        return f"|{name}| > {up_to}", bounds
     if name == PREDICTION:
-        return f"predictions up to {below} or above {above}"
-    return f"{name} <= {below} or {name} > {above}"
+        return f"predictions up to {above} or above {up_to}", bounds
+    return f"{name} <= {above} or {name} > {up_to}", bounds
 
 
-def _inside(name: str, above: str, up_to: str) -> str:
+def _between(name: str, above: str, up_to: str) -> str:
     """Write the numbers above one end and up to the other; an end that is not there is empty."""
-    if name == PREDICTION:
-        return (
-            f"predictions of {above} to {up_to}"
-            if above and up_to
-            else (f"predictions above {above}" if above else f"predictions up to {up_to}")
-        )
+    is_prediction = name == PREDICTION
     if above and up_to:
-        return f"|{name}| <= {up_to}" if above == f"-{up_to}" else f"{name} from {above} to {up_to}"
-    return f"{name} > {above}" if above else f"{name} <= {up_to}"
+        if above == f"-{up_to}":
+            return f"|{name}| <= {up_to}"
+        return f"predictions of {above} to {up_to}" if is_prediction else f"{name} from {above} to {up_to}"
+    if above:
+        return f"predictions above {above}" if is_prediction else f"{name} > {above}"
+    return f"predictions up to {up_to}" if is_prediction else f"{name} <= {up_to}"
 
 
 def cut(axis: Axis, place: int) -> tuple[float, str]:
@@ -392,21 +342,17 @@ def cut(axis: Axis, place: int) -> tuple[float, str]:
 
 def _going_along(covariates: Covariates, chosen: tuple[int, ...]) -> str:
     """Say which other covariates could be meant as well, because they go together with a named one."""
+    names, labels = covariates.names, covariates.labels
+    others = [k for k in range(covariates.q) if k not in chosen and not labels[k]]
     found = []
-    for j in chosen:
-        others = [k for k in range(covariates.q) if k not in chosen and not covariates.labels[k]]
-        if covariates.labels[j] or not others:
+    for j in chosen if others else ():
+        if labels[j]:
             continue
-        t = features(covariates.columns([j, *others]))[:, ::2]  # mid-ranks
-        t = t - t.mean(axis=0)
-        r = (t[:, [0]] * t[:, 1:]).mean(axis=0) / (t[:, 0].std() * t[:, 1:].std(axis=0))
-        closest = sorted(
-            (k for k, value in zip(others, r, strict=True) if abs(value) > CORRELATED),
-            key=lambda k: -abs(r[others.index(k)]),
-        )
+        mid_ranks = standardised(features(covariates.columns([j, *others]))[:, ::2])
+        r = dict(zip(others, (mid_ranks[:, 0] @ mid_ranks[:, 1:] / len(mid_ranks)).tolist(), strict=True))
+        closest = sorted((k for k in others if abs(r[k]) > CORRELATED), key=lambda k: -abs(r[k]))
         if closest:
-            known = {covariates.names[k]: float(r[others.index(k)]) for k in closest}
-            found.append(_alternatives(covariates.names[j], known))
+            found.append(_alternatives(names[j], {names[k]: r[k] for k in closest}))
     return f"or {'; or '.join(found)}" if found else ""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.ranking.counting import cells, legendre, pit_bounds, shrinkage
 from calibrant.ranking.effects import SHIFT, SPREAD
@@ -30,7 +29,7 @@ FUNCTIONS = ("shift", "spread")
 class Column(NamedTuple):
     """What a column of residuals is about."""
 
-    quantity: str  # "event", "top", "class", "coverage", "quantile", "shift" or "spread"
+    quantity: str  # "frequency", "right class", "class frequency", "coverage", "share_below", "shift" or "spread"
     level: float | None = None
     name: str = ""  # of the class
     coordinate: str = ""
@@ -41,11 +40,11 @@ class Column(NamedTuple):
         """The column in words."""
         level = "" if self.level is None else f"{100 * self.level:.4g} %"
         words = {
-            "event": "events",
-            "top": "most probable class",
-            "class": f"class {self.name}",
+            "frequency": "events",
+            "right class": "most probable class",
+            "class frequency": f"class {self.name}",
             "coverage": f"outcomes covered at {level}",
-            "quantile": f"outcomes at or below the {level} quantile",
+            "share_below": f"outcomes at or below the {level} quantile",
         }.get(self.quantity, self.quantity)
         return f"{words} of {self.coordinate}" if self.coordinate else words
 
@@ -112,7 +111,7 @@ def uniform_ranks(phi: FloatArray) -> Law:
     return lambda rng, rows, sets: np.asarray(phi.T[rng.integers(phi.shape[1], size=(rows.size, sets))])
 
 
-def permuted(F: FloatArray) -> Law:
+def reordered(F: FloatArray) -> Law:
     """Draw the rows themselves in a random order, all columns together."""
 
     def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
@@ -129,13 +128,6 @@ def flipped(F: FloatArray, clusters: NDArray[np.intp]) -> Law:
         return np.asarray(signs[clusters[rows]][:, :, None] * F[rows, None])
 
     return draw
-
-
-class Coordinate(NamedTuple):
-    """A number of each prediction, by which it is searched."""
-
-    name: str
-    values: FloatArray  # (n,)
 
 
 class RankColumns(NamedTuple):
@@ -176,14 +168,11 @@ class Residuals:
     v: FloatArray  # (n, m)
     stated: FloatArray  # (n, m); 0 for components of ranks
     law: Law
-    coordinates: tuple[Coordinate, ...] = ()
+    searched: dict[str, FloatArray] = field(default_factory=dict)  # numbers (n,) of the prediction, by their names
     of_parts: Residuals | None = None  # what parts are bounded by, where it is other columns
-    C: int = 1  # coordinates of vectors: each has m/C columns, and a test of its own
-    contrast: bool = False  # whether F is standardised and its rows are permuted
-    is_alike: bool = False  # whether F is compared with what all rows have on average
     names: tuple[str, ...] = ("",)  # of the coordinates of vectors
     ranks: RankColumns | None = None  # of draws and distributions
-    raw: FloatArray | None = None  # F before it was standardised
+    raw: FloatArray | None = None  # F before it was standardised, if its rows are permuted
     said: tuple[str, ...] = ()  # for `method`
     rows: NDArray[np.intp] | None = None  # which rows of the law these are; None: all
 
@@ -192,8 +181,23 @@ class Residuals:
         return self.law(rng, np.arange(self.n) if self.rows is None else self.rows, sets)
 
     @property
+    def columns_drawn(self) -> int:
+        """Number of columns of a redraw: those of one coordinate if they serve each of them."""
+        return int(self.draw(np.random.default_rng(0), 1).shape[2])
+
+    @property
     def n(self) -> int:
         return len(self.F)
+
+    @property
+    def C(self) -> int:
+        """Number of coordinates of vectors: each has m/C columns, and a test of its own."""
+        return len(self.names)
+
+    @property
+    def contrast(self) -> bool:
+        """Whether F is standardised and its rows are permuted."""
+        return self.raw is not None
 
     @property
     def is_share(self) -> bool:
@@ -201,15 +205,15 @@ class Residuals:
         return self.columns[0].quantity not in FUNCTIONS
 
     def take(self, rows: NDArray[Any]) -> Residuals:
-        """Return some of the rows."""
+        """Return some of the rows, to be redrawn or searched; parts are those of all rows."""
         return replace(
             self,
             F=standardised(self.F[rows]) if self.contrast else self.F[rows],
             v=self.v[rows],
             stated=self.stated[rows],
             rows=np.arange(self.n)[rows] if self.rows is None else self.rows[rows],
-            coordinates=tuple(Coordinate(name, values[rows]) for name, values in self.coordinates),
-            of_parts=None if self.of_parts is None else self.of_parts.take(rows),
+            searched={},
+            of_parts=None,
             ranks=None if self.ranks is None else self.ranks._replace(rank=self.ranks.rank[rows]),
             raw=None if self.raw is None else self.raw[rows],
         )
@@ -224,7 +228,7 @@ class Residuals:
         if self.ranks is None:
             return np.ones(len(self.columns))
         rho = np.ones(2) if self.ranks.cells else shrinkage(self.ranks.M)
-        of_function = {"shift": SHIFT / rho[0], "spread": SPREAD / rho[-1 if rho.size < 2 else 1]}
+        of_function = {"shift": SHIFT / rho[0], "spread": SPREAD / rho[min(1, rho.size - 1)]}
         return np.array([of_function[column.quantity] for column in self.columns])
 
     @property
@@ -259,111 +263,47 @@ def _of_stated(columns: tuple[Column, ...], hits: Any, stated: FloatArray, law: 
 
 def of_events(rows: Any) -> Residuals:
     p = np.asarray(rows.p, np.float64)
-    y, stated = np.asarray(rows.y, np.float64)[:, None], p[:, None]
-    return _of_stated((Column("event"),), y, stated, bernoulli(p), coordinates=(Coordinate("prediction", p),))
+    y = np.asarray(rows.y, np.float64)
+    return _of_stated((Column("frequency"),), y[:, None], p[:, None], bernoulli(p), searched={"prediction": p})
 
 
 def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
     P = np.asarray(rows.prediction, np.float64)
+    K = P.shape[1]
     variance = (rows.w[:, None] * P * (1 - P)).sum(axis=0)
     shown = np.sort(np.argsort(-variance, kind="stable")[:MAX_CLASSES])
-    names = class_names or tuple(map(str, range(P.shape[1])))
-    columns = (Column("top"), *(Column("class", name=names[k]) for k in shown.tolist()))
+    names = class_names or tuple(map(str, range(K)))
+    columns = (Column("right class"), *(Column("class frequency", name=names[k]) for k in shown.tolist()))
     F, stated = class_residuals(P, np.asarray(rows.y)[:, None], shown)[:, 0], _stated_classes(P, shown)
-    said = (f"{MAX_CLASSES} of {P.shape[1]} classes",) if P.shape[1] > MAX_CLASSES else ()
-    searched = (Coordinate("prediction", P.max(axis=1)),)
-    return Residuals(columns, F, stated * (1 - stated), stated, one_class(P, shown), searched, said=said)
+    said = (f"{MAX_CLASSES} of {K} classes",) if K > MAX_CLASSES else ()
+    law, searched = one_class(P, shown), {"prediction": P.max(axis=1)}
+    return Residuals(columns, F, stated * (1 - stated), stated, law, searched, said=said)
 
 
-def _of_levels(
-    quantity: str, hits: Any, levels: Any, coordinates: tuple[Coordinate, ...], things: str = "intervals"
-) -> Residuals:
-    levels = np.asarray(levels, np.float64)
+def _of_levels(quantity: str, rows: Any, searched: dict[str, FloatArray], things: str = "intervals") -> Residuals:
+    levels = np.asarray(rows.prediction.levels, np.float64)
     columns = tuple(Column(quantity, level, things=things) for level in levels.tolist())
-    return _of_stated(columns, hits, levels, nested(levels), coordinates=coordinates)
+    finite = {name: np.nan_to_num(values, nan=0.0) for name, values in searched.items()}
+    return _of_stated(columns, rows.covered, levels, nested(levels), searched=finite)
 
 
 def of_intervals(rows: IntervalRows) -> Residuals:
     widest = int(np.argmax(rows.prediction.levels))
     lower, upper = rows.prediction.lower[:, widest], rows.prediction.upper[:, widest]
     with np.errstate(over="ignore", invalid="ignore"):
-        centre, width = lower / 2 + upper / 2, upper - lower
-    searched = Coordinate("centre", _finite(centre)), Coordinate("width", _finite(width))
-    return _of_levels("coverage", rows.covered, rows.prediction.levels, searched)
+        return _of_levels("coverage", rows, {"centre": lower / 2 + upper / 2, "width": upper - lower})
 
 
 def of_sets(rows: SetRows) -> Residuals:
     levels = rows.prediction.levels
     if levels is None:
         raise NotApplicableError("coverage is compared with the level of the sets; pass Sets(mask, level=...)")
-    size = rows.sizes[:, int(np.argmax(levels))]
-    return _of_levels("coverage", rows.covered, levels, (Coordinate("size", size),), "sets")
+    return _of_levels("coverage", rows, {"size": rows.sizes[:, int(np.argmax(levels))]}, "sets")
 
 
 def of_quantiles(rows: Any) -> Residuals:
-    levels, values = rows.prediction.levels, rows.prediction.values
-    middle = values[:, int(np.abs(np.asarray(levels) - 0.5).argmin())]
-    return _of_levels("quantile", rows.covered, levels, (Coordinate("prediction", _finite(middle)),))
-
-
-def of_distributions(rows: Any, rng: np.random.Generator) -> Residuals:
-    """Return components of u = F(y-) + V (F(y) - F(y-)), V uniform."""
-    low, high = pit_bounds(rows)
-    u = np.where(high > low, low + rng.random(low.shape) * (high - low), high).reshape(rows.n, -1)
-    C = u.shape[1]
-    names = ("",) if C == 1 else tuple(rows.names or map(str, range(C)))
-    columns = tuple(Column(function, coordinate=name) for name in names for function in FUNCTIONS)
-    F = components(u).reshape(rows.n, -1)
-    distance = np.abs(2 * u - 1)
-    parts = _of_stated(
-        tuple(Column("coverage", level, coordinate=name) for name in names for level in CENTRAL),
-        (distance[:, :, None] <= CENTRAL).reshape(rows.n, -1),
-        np.tile(CENTRAL, C),
-        uniform_pit,
-    )
-    searched: tuple[Coordinate, ...] = ()
-    if rows.kind == "distributions" and C == 1:
-        searched = _median_and_spread(rows.distribution)
-    counted, ones = cells(u, False), np.ones_like(F)
-    ranks = RankColumns(counted.rank, counted.M, cells=True)
-    return Residuals(columns, F, ones, 0 * F, uniform_pit, searched, parts, C, names=names, ranks=ranks)
-
-
-def _median_and_spread(distribution: Any) -> tuple[Coordinate, ...]:
-    try:
-        q = np.asarray(distribution.quantiles(list(SPREAD_LEVELS)).values)
-    except NotApplicableError:  # a distribution of the user without quantiles
-        return ()
-    with np.errstate(over="ignore", invalid="ignore"):
-        return Coordinate("median", _finite(q[:, 1])), Coordinate("spread", _finite(q[:, 2] - q[:, 0]))
-
-
-def _finite(values: FloatArray) -> FloatArray:
-    """Return numbers in place of infinite ones, which are compared by size alone."""
-    return np.asarray(np.nan_to_num(values, nan=0.0))
-
-
-def of_ranks(kept: KeptRanks, order: NDArray[np.intp]) -> Residuals:
-    counted, rank = kept.counted[0], kept.rank[order]
-    phi = legendre(counted.M)[: len(FUNCTIONS)]
-    n, C = rank.shape
-    names = counted.names if C > 1 else ("",)
-    columns = tuple(Column(function, coordinate=name) for name in names for function in FUNCTIONS[: len(phi)])
-    F = np.moveaxis(phi[:, rank], 0, -1).reshape(n, -1)
-    ones = np.ones_like(F)
-    law = uniform_ranks(phi)
-    parts = _central(rank, counted.M, names, law)
-    ranks = RankColumns(rank, counted.M, counted.cells)
-    return Residuals(columns, F, ones, 0 * F, law, (), parts, C, names=names, ranks=ranks)
-
-
-def _central(rank: NDArray[Any], M: int, names: tuple[str, ...], law: Law) -> Residuals | None:
-    found = central_hits(rank, M)
-    if found is None:
-        return None
-    levels, hits = found
-    columns = tuple(Column("coverage", level, coordinate=name) for name in names for level in levels)
-    return _of_stated(columns, hits.reshape(len(rank), -1), np.tile(levels, len(names)), law)
+    middle = int(np.abs(np.asarray(rows.prediction.levels) - 0.5).argmin())
+    return _of_levels("share_below", rows, {"prediction": rows.prediction.values[:, middle]})
 
 
 OF_ROWS: dict[str, Callable[..., Residuals]] = {
@@ -376,41 +316,64 @@ OF_ROWS: dict[str, Callable[..., Residuals]] = {
 """How rows of a kind become residuals; distributions and values of distribution functions need chance too."""
 
 
-def alike(found: Residuals, w: FloatArray) -> Residuals:
-    """Return residuals from what all rows have on average: a logistic map of events, the share of all rows covered.
-
-    Nothing is fitted again in redraws: fitting projects directions out, so the largest |Z| of these residuals is
-    stochastically smaller than that of the redraws (Anderson 1955).
-    """
-    quantity = found.columns[0].quantity
-    if quantity in FUNCTIONS:
-        if not (w == w[0]).all():
-            raise InputError('permuted ranks need equal weights; leave weights out, or pass null="calibrated"')
-        F = standardised(found.F)
-        return replace(found, F=F, law=permuted(found.F), contrast=True, is_alike=True, raw=found.F)
-    if quantity == "top":
-        raise NotApplicableError('null="alike" is not for classes; recalibrate on other rows first')
-    if quantity != "event":
-        hits = found.F + found.stated
-        share = np.average(hits, axis=0, weights=w)
-        base = _of_stated(found.columns, hits, share, nested(share), coordinates=found.coordinates)
-        return replace(base, of_parts=found, is_alike=True)
-    return replace(_mapped(found, w), of_parts=found, is_alike=True)
+def of_distributions(rows: Any, rng: np.random.Generator) -> Residuals:
+    """Return components of u = F(y-) + V (F(y) - F(y-)), V uniform."""
+    low, high = pit_bounds(rows)
+    u = np.where(high > low, low + rng.random(low.shape) * (high - low), high).reshape(rows.n, -1)
+    C = u.shape[1]
+    names = ("",) if C == 1 else tuple(rows.names or map(str, range(C)))
+    searched = _median_and_spread(rows.distribution) if rows.kind == "distributions" and C == 1 else {}
+    central = list(CENTRAL), np.abs(2 * u - 1)[:, :, None] <= CENTRAL
+    counted = cells(u, False)
+    ranks = RankColumns(counted.rank, counted.M, cells=True)
+    return _of_components(components(u), uniform_pit, names, ranks, central, searched)
 
 
-def _mapped(found: Residuals, w: FloatArray) -> Residuals:
-    from scipy.special import expit, logit
+def _median_and_spread(distribution: Any) -> dict[str, FloatArray]:
+    try:
+        q = np.asarray(distribution.quantiles(list(SPREAD_LEVELS)).values)
+    except NotApplicableError:  # a distribution of the user without quantiles
+        return {}
+    with np.errstate(over="ignore", invalid="ignore"):
+        return {"median": np.nan_to_num(q[:, 1], nan=0.0), "spread": np.nan_to_num(q[:, 2] - q[:, 0], nan=0.0)}
 
-    from calibrant.recalibrating.method import FitOptions
-    from calibrant.recalibrating.smooth_maps import fit_logistic
 
-    p, y = found.stated[:, 0], found.F[:, 0] + found.stated[:, 0]
-    inside = (p > 0) & (p < 1)  # the others keep their probability
-    fit = fit_logistic(Binary(np.round(y).astype(np.uint8)[inside], p[inside], w[inside]), FitOptions())
-    if fit.parameters["slope"] <= 0:
+def of_ranks(kept: KeptRanks, order: NDArray[np.intp]) -> Residuals:
+    counted, rank = kept.counted[0], kept.rank[order]
+    phi = legendre(counted.M)[: len(FUNCTIONS)]
+    names = counted.names if counted.C > 1 else ("",)
+    ranks = RankColumns(rank, counted.M, counted.cells)
+    return _of_components(
+        np.moveaxis(phi[:, rank], 0, -1), uniform_ranks(phi), names, ranks, central_hits(rank, counted.M)
+    )
+
+
+def _of_components(
+    F: FloatArray,
+    law: Law,
+    names: tuple[str, ...],
+    ranks: RankColumns,
+    central: tuple[list[float], NDArray[np.bool_]] | None,
+    searched: dict[str, FloatArray] | None = None,
+) -> Residuals:
+    """Return components F (n, C, K) of ranks; parts are bounded by the coverage of central intervals."""
+    n, _, K = F.shape
+    columns = tuple(Column(function, coordinate=name) for name in names for function in FUNCTIONS[:K])
+    of_parts = None
+    if central is not None:
+        levels, hits = central
+        covered = tuple(Column("coverage", level, coordinate=name) for name in names for level in levels)
+        of_parts = _of_stated(covered, hits.reshape(n, -1), np.tile(levels, len(names)), law)
+    F = F.reshape(n, -1)
+    return Residuals(columns, F, np.ones_like(F), np.zeros_like(F), law, searched or {}, of_parts, names, ranks)
+
+
+def permuted(found: Residuals, w: FloatArray) -> Residuals:
+    """Return standardised components, whose rows are permuted: what is wrong alike in all rows is no deviation."""
+    if found.is_share:
         raise NotApplicableError(
-            f'the logistic map of null="alike" has the slope {fit.parameters["slope"]:.3g}: the ranking is inverted or '
-            'carries no information; pass null="calibrated"'
+            'null="alike" is for draws and distributions; recalibrate on other rows first, and compare the result'
         )
-    q = np.where(inside, expit(fit.parameters["intercept"] + fit.parameters["slope"] * logit(p)), p)
-    return _of_stated(found.columns, y[:, None], q[:, None], bernoulli(q), coordinates=found.coordinates)
+    if not (w == w[0]).all():
+        raise InputError('permuted ranks need equal weights; leave weights out, or pass null="calibrated"')
+    return replace(found, F=standardised(found.F), law=reordered(found.F), raw=found.F)

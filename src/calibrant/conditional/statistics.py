@@ -22,6 +22,7 @@ from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.ranking.counting import shrinkage
+from calibrant.ranking.covariates import independent_directions
 
 Method: TypeAlias = Literal["joint", "scan", "trend"]
 MIN_ROWS = 10
@@ -29,7 +30,6 @@ MIN_ROWS_SEARCHED = 60  # below which the trend stands alone
 MIN_EXPECTED = 5.0  # Σv of all rows, below which the trend stands alone
 MAX_COVARIATES_IN_PAIRS = 25
 MAX_ROWS_REDRAWN = 50_000
-INDEPENDENT_SHARE = 1e-10  # of the largest eigenvalue: less is a direction that others determine
 NUMBERS_AT_ONCE = 1 << 22  # of a chunk of redraws: 32 MiB
 MAX_SETS_AT_ONCE = 512
 POWER_QUANTILE = 0.84  # of the standard normal at 0.8: found four times in five
@@ -79,15 +79,8 @@ def features(covariates: Covariates) -> FloatArray:
 def _basis(wU: FloatArray, v: FloatArray) -> FloatArray:
     """Return A (p, rank) with |A'U'WF|² = F'WU (U'W²VU)⁻ U'WF."""
     gram = wU.T @ (v[:, None] * wU)
-    scale = np.sqrt(np.diagonal(gram))
-    varies = scale > 1e-12 * math.sqrt(len(wU))
-    if not varies.any():
-        return np.zeros((len(gram), 0))
-    values, vectors = np.linalg.eigh(gram[np.ix_(varies, varies)] / np.outer(scale[varies], scale[varies]))
-    kept = values > INDEPENDENT_SHARE * values[-1]
-    A = np.zeros((len(gram), int(kept.sum())))
-    A[varies] = vectors[:, kept] / np.sqrt(values[kept]) / scale[varies][:, None]
-    return A
+    varies = np.sqrt(np.diagonal(gram)) > 1e-12 * math.sqrt(len(wU))
+    return independent_directions(gram, varies) if varies.any() else np.zeros((len(gram), 0))
 
 
 class Searched(NamedTuple):
@@ -134,29 +127,28 @@ class Statistics:
         pairs: Sequence[tuple[Any, Any]] | None = None,
         alternative: Alternative = "two-sided",
     ) -> None:
-        self.searched, self.said = searched, []
-        residuals, covariates = searched.residuals, searched.covariates
-        names: tuple[str, ...] = ("scan", "trend") if method == "joint" else (method,)
-        if alternative != "two-sided":
-            names = ("scan",)
-        self.pairs = pairs_of(pairs, covariates)
+        covariates = searched.covariates
+        self.searched, self.alternative, self.pairs = searched, alternative, pairs_of(pairs, covariates)
+        self.said: list[str] = []
         if self.pairs == [] and covariates.q > MAX_COVARIATES_IN_PAIRS:
             self.said.append(f"no boxes of more than {MAX_COVARIATES_IN_PAIRS} covariates without pairs=")
-        self.alternative = alternative
         self.scan = RegionSearch(covariates, self.pairs, searched.rule, alternative)
-        why = self._why_not_searched(residuals)
+        self.names: tuple[Literal["scan", "trend"], ...] = ("scan", "trend") if method == "joint" else (method,)
+        if alternative != "two-sided":
+            self.names = ("scan",)
+        why = self._why_not_searched()
         if why:
-            if "trend" not in names and method != "joint":
+            if method == "scan":
                 raise NotApplicableError(f"{why}; pass method='trend'")
             if alternative != "two-sided":
                 raise NotApplicableError(f"{why}, and a trend has no side; leave alternative out")
-            names = ("trend",)
+            self.names = ("trend",)
             self.said.append(why)
-        self.names = names
 
-    def _why_not_searched(self, residuals: Residuals) -> str:
-        w, expected = self.searched.w, float(residuals.v.max(axis=1).sum())
-        if len(w) < MIN_ROWS_SEARCHED:
+    def _why_not_searched(self) -> str:
+        residuals = self.searched.residuals
+        expected = float(residuals.v.max(axis=1).sum())
+        if residuals.n < MIN_ROWS_SEARCHED:
             return f"regions are not searched in fewer than {MIN_ROWS_SEARCHED} rows"
         if residuals.is_share and expected < MIN_EXPECTED:
             return f"{expected:.2g} events are expected: too few to search regions"
@@ -173,12 +165,12 @@ class Statistics:
 
     def of(self, F: FloatArray, C: int) -> FloatArray:
         """Return the statistics (S, sets, C) of F (n, sets, m), m/C columns a coordinate."""
-        sets = F.shape[1]
-        found: dict[str, Callable[[], FloatArray]] = {
-            "scan": lambda: self.scan.largest(F).reshape(sets, C, -1).max(axis=2),
-            "trend": lambda: self.trend.of(F).reshape(sets, C, -1).sum(axis=2),
-        }
-        return np.stack([found[name]() for name in self.names])
+        sets, found = F.shape[1], []
+        if "scan" in self.names:
+            found.append(self.scan.largest(F).reshape(sets, C, -1).max(axis=2))
+        if "trend" in self.names:
+            found.append(self.trend.of(F).reshape(sets, C, -1).sum(axis=2))
+        return np.stack(found)
 
     def redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
         """Return the statistics of B redraws, (S, B, C); (S, B, 1) if each serves all coordinates alone."""
@@ -190,28 +182,22 @@ class Statistics:
         return tests._redrawn(B, rng)
 
     def _of(self, searched: Searched) -> Statistics:
-        method: Method = "joint" if len(self.names) == 2 else "scan" if self.names == ("scan",) else "trend"
+        method: Method = "joint" if len(self.names) == 2 else self.names[0]
         return Statistics(searched, method, self.pairs, self.alternative)
 
     def _redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
         residuals = self.searched.residuals
         K = residuals.F.shape[1] // residuals.C
-        is_single = residuals.C > 1 and residuals.draw(np.random.default_rng(0), 1).shape[2] == K
+        is_single = residuals.C > 1 and residuals.columns_drawn == K
         tests = self._of(self._first_coordinate(K)) if is_single else self
         C = 1 if is_single else residuals.C
         size = max(1, min(NUMBERS_AT_ONCE // (residuals.n * K * C), MAX_SETS_AT_ONCE))
-        seeds = rng.integers(2**63, size=-(-B // size))
-
-        def work(part: slice) -> FloatArray:
-            chance, sets = np.random.default_rng(seeds[part.start // size]), part.stop - part.start
-            return tests.of(residuals.draw(chance, sets), C)
-
-        return np.concatenate(list(on_threads(work, B, size=size)), axis=1)
+        return of_redraws(residuals, lambda F: tests.of(F, C), B, rng, size=size)
 
     def _first_coordinate(self, K: int) -> Searched:
         residuals = self.searched.residuals
         one = {name: getattr(residuals, name)[:, :K] for name in ("F", "v", "stated")}
-        return self.searched._replace(residuals=replace(residuals, C=1, **one))
+        return self.searched._replace(residuals=replace(residuals, names=residuals.names[:1], **one))
 
     def visible(self, redrawn: FloatArray, level: float) -> float:
         """Return the error of half of the rows that would have been found four times in five; NaN if not searched.
@@ -246,21 +232,32 @@ def visible_bias(mean: float, M: int | None = None) -> float:
     return math.sqrt(2) * NormalDist().inv_cdf((1 + share) / 2) if share < 1 else math.inf
 
 
+def of_redraws(
+    residuals: Residuals, statistic: Callable[[FloatArray], FloatArray], B: int, rng: np.random.Generator, *, size: int
+) -> FloatArray:
+    """Return a statistic (S, sets, ..) of B redraws (n, sets, m), `size` of them at once with a seed of their own."""
+    seeds = rng.integers(2**63, size=-(-B // size))
+
+    def work(part: slice) -> FloatArray:
+        return statistic(residuals.draw(np.random.default_rng(seeds[part.start // size]), part.stop - part.start))
+
+    return np.concatenate(list(on_threads(work, B, size=size)), axis=1)
+
+
 def pairs_of(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) -> list[tuple[int, int]] | None:
     """Return which pairs have boxes: None for all."""
     if given is None:
         return None if covariates.q <= MAX_COVARIATES_IN_PAIRS else []
-    if not isinstance(given, (list, tuple)):
+    is_list = isinstance(given, (list, tuple))
+    if not is_list or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in given):
         raise InputError(f"pairs must be a list of pairs of covariates, such as [(0, 1)]; got {shown(given)}")
-    found = []
+    found = set()
     for pair in given:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise InputError(f"pairs must be pairs of covariates, such as [(0, 1)]; got {shown(pair)}")
-        a, b = (_place(one, covariates) for one in pair)
+        a, b = sorted(_place(one, covariates) for one in pair)
         if a == b:
             raise InputError(f"a pair must be two different covariates; got {shown(pair)}")
-        found.append((min(a, b), max(a, b)))
-    return sorted(set(found))
+        found.add((a, b))
+    return sorted(found)
 
 
 def _place(one: Any, covariates: Covariates) -> int:
@@ -302,10 +299,15 @@ def smallest(T: FloatArray, parts: list[slice]) -> FloatArray:
     return np.array(found)
 
 
-def critical(largest: FloatArray, level: float) -> float:
-    """Return the charged square that a region must reach: the ⌈level (B + 1)⌉-th smallest of the B largest ones."""
+def critical(largest: FloatArray, level: float, copies: int = 1) -> float:
+    """Return the charged square that a region must reach: the ⌈level (B + 1)⌉-th smallest of the B largest ones.
+
+    For `copies` coordinates with redraws of one it is the quantile at their share of the error rate.
+    """
     B = largest.size
     k = math.ceil(level * (B + 1) - 1e-9)
     if k > B:
         raise InputError(f"resamples must be at least {math.ceil(level / (1 - level) - 1e-9):,} for level={level:g}")
+    if copies > 1:
+        return float(np.quantile(largest, 1 - (1 - level) / copies, method="higher"))
     return float(np.sort(largest)[k - 1])

@@ -81,8 +81,10 @@ def student_interval(
     error = np.sqrt(spread * m / (m - 1)) / summary.w
     half = stdtrit(freedom(m, deciding), (1 + level) / 2) * error
     few = float(deciding.min())
-    words = "Student's t interval of a mean" + (f", which {few:.3g} effective rows decide" * (few < MIN_DECIDING_ROWS))
-    return interval_of(summary.mean - half, summary.mean + half, estimate, level, words, summary.n)
+    method = "Student's t interval of a mean"
+    if few < MIN_DECIDING_ROWS:
+        method += f", which {few:.3g} effective rows decide"
+    return interval_of(summary.mean - half, summary.mean + half, estimate, level, method, summary.n)
 
 
 def mean_interval(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> ConfidenceInterval:

@@ -28,7 +28,7 @@ DRAWN_BY = {
         "probabilities": "reliability isotonic cumulative quantile_reliability",
         "regions": "coverage",
         "ranking": "pit_histogram rank_histogram ecdf_difference expected_coverage recovery z_score_contraction",
-        "conditional": "conditional_map parts",
+        "conditional": "conditional_map",
         "points": "cloud two_ecdfs coordinates vendi_profile precision_recall",
         "recalibrating": "recalibration_map recalibration_levels",
         "auditing": "reliability_curves differences",

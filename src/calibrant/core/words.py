@@ -290,15 +290,6 @@ def pvalue_words(value: float) -> str:
     return f"p {text}" if text[0] in "<>" else f"p = {text}"
 
 
-def at_most_words(value: float) -> str:
-    """Write a p-value that is as small as the number of redraws allows: more redraws could show a smaller one.
-
-    >>> at_most_words(0.0031)
-    'p at most 0.004'
-    """
-    return f"p at most {round_up(value, 3):g}"
-
-
 def bounds_words(bounds: tuple[float, float] | None) -> str:
     """Write a pair of bounds.
 

@@ -253,38 +253,41 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
     claims: list[Claim] = []
     beyond: list[Claim] = []
     doubtful: list[Claim] = []
-    for evidence in family.evidence:
-        if not setting.rejects(evidence.pvalue):
-            continue
-        size, largest = evidence.size, tolerance
-        if largest is not None and evidence.quantity == "frequency":
-            largest = scale.accepted(evidence.expected, largest)
+    for evidence in (each for each in family.evidence if setting.rejects(each.pvalue)):
+        largest = tolerance
+        if tolerance is not None and evidence.quantity == "frequency":
+            largest = scale.accepted(evidence.expected, tolerance)
         accepted = usual_tolerances(0.5 if evidence.mean is None else evidence.mean)[0] if largest is None else largest
-        is_small = family.small_passes and size.most <= accepted
+        is_small = family.small_passes and evidence.size.most <= accepted
         kind: ClaimKind = side(evidence, setting)
         if evidence.quantity in ERRORS:
             kind = "within" if is_small else "miscalibrated"
         claim = claim_of(evidence, kind, setting, scale, accepted if kind == "within" else None)
         claims.append(claim)
-        if is_small:
-            continue
-        claims += _explained(evidence, setting, scale)
-        (beyond if largest is None or size.low > largest else doubtful).append(claim)
-    is_open = bool(doubtful) and family.leaves_open
-    if family.pvalue is not None:
-        is_open |= setting.rejects(family.pvalue) and not claims
-    claims += [claim_of(each, "limits", setting, scale) for each in family.beside]
-    if family.required is not None:
-        accepted = scale.usual[-1] if tolerance is None else tolerance
-        if family.required.size.most <= accepted:
-            claims.append(claim_of(family.required, "within", setting, scale, accepted))
-        else:
-            is_open = True
-            doubtful.append(claim_of(family.required, "limits", setting, scale))
-            supported = [each for each in family.required.explanation if each.size.most <= accepted]
-            claims += [doubtful[-1], *(claim_of(each, "within", setting, scale, accepted) for each in supported[:1])]
-    status: Status = "miscalibrated" if beyond else "cannot tell" if is_open else "within"
-    return _OnParts(status, next(iter(beyond or doubtful), None), claims)
+        if not is_small:
+            claims += _explained(evidence, setting, scale)
+            (beyond if largest is None or evidence.size.low > largest else doubtful).append(claim)
+    is_open = (family.leaves_open and bool(doubtful)) or (setting.rejects(family.pvalue) and not claims)
+    lacking, asked = _required(family, setting, scale, tolerance)
+    beside = [claim_of(each, "limits", setting, scale) for each in family.beside]
+    status: Status = "miscalibrated" if beyond else "cannot tell" if is_open or lacking else "within"
+    deciding = next(iter(beyond or [*doubtful, *lacking]), None)
+    return _OnParts(status, deciding, [*claims, *beside, *asked])
+
+
+def _required(
+    family: Family, setting: Setting, scale: Scale, tolerance: float | None
+) -> tuple[list[Claim], list[Claim]]:
+    """Return what is required and not supported, and all claims on it: what a larger share of the rows supports too."""
+    accepted = scale.usual[-1] if tolerance is None else tolerance
+    required = family.required
+    if required is None:
+        return [], []
+    if required.size.most <= accepted:
+        return [], [claim_of(required, "within", setting, scale, accepted)]
+    lacking = claim_of(required, "limits", setting, scale)
+    supported = [each for each in required.explanation if each.size.most <= accepted]
+    return [lacking], [lacking, *(claim_of(each, "within", setting, scale, accepted) for each in supported[:1])]
 
 
 def _explained(evidence: Evidence, setting: Setting, scale: Scale) -> list[Claim]:

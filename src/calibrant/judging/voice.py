@@ -91,13 +91,13 @@ def statement(claim: Claim) -> str:
     if claim.never is not None:
         share = words.round_up(100 * (claim.high if is_bound else claim.estimate) / claim.never, 0)
         found += f", {share:.0f} % of the error if it never happened"
-    brackets = brackets_of(claim)
-    says = quantity.says
-    if "{brackets}" not in says:  # limits stand behind what they are of
-        place = "{found}" if written.limits and "{found}" in says else says
-        says = says.replace(place, place + "{brackets}")
+    says, brackets = quantity.says, brackets_of(claim)
     values = {"who": who(claim), "found": found, "expected": written.expected, "meaning": meaning(claim, quantity)}
-    return says.format(**values, brackets=brackets)
+    if "{brackets}" in says:
+        return says.format(**values, brackets=brackets)
+    if "{found}" in says and written.limits:  # limits stand behind what they are of
+        return says.format(**{**values, "found": found + brackets})
+    return says.format(**values) + brackets
 
 
 def brackets_of(claim: Claim) -> str:
@@ -216,7 +216,7 @@ def _beyond(claim: Claim, quantity: Quantity) -> str:
     """Say that a frequency lies wholly beyond the tolerance around what was stated, which the claim then has."""
     if claim.tolerance is None or claim.quantity != "frequency":
         return ""
-    return f" by more than {words.tolerance_words(claim.tolerance).replace('percentage ', '')}"
+    return f" by more than {tolerance_words(claim.tolerance, claim)}"
 
 
 class _Written(NamedTuple):

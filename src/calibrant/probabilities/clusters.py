@@ -226,23 +226,20 @@ def size_of_clusters(rows: Binary, clusters: NDArray[np.intp], known: Clusters) 
     """
     if known.equal < MIN_EQUAL_CLUSTERS * (1 - WHOLE) or known.information < MIN_INFORMATION:
         return None
-    code = np.unique(clusters, return_inverse=True)[1]
-    table = similar_table(Ordered.of(rows), similar_bins(known.equal))
-    theta, noise = _clustered_square(rows, code, table)
-    limits = root_limits(theta, np.asarray(np.linalg.eigvalsh(noise), np.float64))
-    return Size(limits, table, "gamma")
+    table, theta, noise = _clustered_square(rows, clusters, known)
+    return Size(root_limits(theta, np.asarray(np.linalg.eigvalsh(noise), np.float64)), table, "gamma")
 
 
 def cluster_noise(rows: Binary, clusters: NDArray[np.intp], known: Clusters) -> float:
     """Return by what factor clusters enlarge the noise of ranges of similar scores."""
-    code = np.unique(clusters, return_inverse=True)[1]
-    table = similar_table(Ordered.of(rows), similar_bins(known.equal))
-    _, noise = _clustered_square(rows, code, table)
+    table, _, noise = _clustered_square(rows, clusters, known)
     return float(np.trace(noise)) / float((table.share * table.w2v / table.w**2).sum())
 
 
-def _clustered_square(rows: Binary, code: NDArray[np.intp], table: BinTable) -> tuple[float, FloatArray]:
-    p = rows.p.astype(np.float64)
+def _clustered_square(rows: Binary, clusters: NDArray[np.intp], known: Clusters) -> tuple[BinTable, float, FloatArray]:
+    """Return the ranges of similar scores, θ, and the covariances of its terms."""
+    code, p = np.unique(clusters, return_inverse=True)[1], rows.p.astype(np.float64)
+    table = similar_table(Ordered.of(rows), similar_bins(known.equal))
     place = bin_of(p, rounded(table.edges, rows.p.dtype.name))
     weight, residual = (_by_cluster(values, place, code) for values in (rows.w, rows.w * (rows.y - p)))
     kept = np.flatnonzero(np.diff(weight.indptr) > 1)  # a range of one cluster has no pairs
@@ -256,7 +253,7 @@ def _clustered_square(rows: Binary, code: NDArray[np.intp], table: BinTable) -> 
     noise: FloatArray = (D @ D.T).toarray() * (G / (G - 1))
     each = np.arange(kept.size)
     noise[each, each] = np.maximum(noise[each, each], f * table.w2v[kept] / W**2)
-    return theta, noise
+    return table, theta, noise
 
 
 def _by_cluster(values: FloatArray, place: NDArray[np.intp], code: NDArray[np.intp]) -> Any:

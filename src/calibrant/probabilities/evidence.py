@@ -40,12 +40,11 @@ from calibrant.probabilities.clusters import MIN_EQUAL_CLUSTERS, Clusters
 from calibrant.probabilities.group_test import GROUP_RESAMPLES, GroupFindings
 from calibrant.probabilities.power import smallest_constant
 from calibrant.probabilities.size import (
-    QUANTITIES,
     Size,
     frequency_limits,
     information,
     ranges_off,
-    rms_if_none,
+    rms_if_no_event,
     times_needed,
 )
 
@@ -74,7 +73,7 @@ def whole_evidence(
     Without limits of the root mean square error (`size` is None) the size is the cutoff error. Neither that nor the
     error of the mean bounds all errors. `shown` are ranges of scores that decide nothing.
     """
-    quantity, limits = ("cutoff_error", cutoff) if size is None else (QUANTITIES[size.how], size.limits)
+    quantity, limits = ("cutoff_error", cutoff) if size is None else (size.quantity, size.limits)
     all_rows = similar_table(scores, 1)
     total = Evidence(
         subject,
@@ -102,7 +101,7 @@ def whole_evidence(
 def never(all_rows: BinTable) -> tuple[float, float]:
     """Return the root mean square error that there is if no event happens, √(Σwp²/W), and if no non-event does."""
     w, wp, wv = (float(column[0]) for column in (all_rows.w, all_rows.wp, all_rows.wv))
-    return rms_if_none(wp / w, wv / w), rms_if_none(1 - wp / w, wv / w)
+    return rms_if_no_event(wp / w, wv / w), rms_if_no_event(1 - wp / w, wv / w)
 
 
 def threshold(subject: Subject, cutoff: Limits, setting: Setting, n: int) -> tuple[Evidence, ...]:

@@ -22,7 +22,7 @@ from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.calibration_test import LARGEST_LOGIT, RANK_TOLERANCE
 from calibrant.probabilities.limits import largest_error
-from calibrant.probabilities.size import QUANTITIES, Quantity, Size, rms_if_none, size_of
+from calibrant.probabilities.size import Quantity, Size, rms_if_no_event, size_of
 from calibrant.progress import steps
 
 GROUP_RESAMPLES = 999
@@ -298,7 +298,7 @@ def findings(parts: Sequence[GroupEntries], redraw: Redraw, limits: GroupLimits,
         bias_low=limits.bias_low,
         bias_high=limits.bias_high,
         minimum_detectable=(needed + normal_quantile(POWER)) * scale * spread,
-        never=np.array([rms_if_none(*means) for means in (total[[WP, WV]] / total[W]).T.tolist()]),
+        never=np.array([rms_if_no_event(*means) for means in (total[[WP, WV]] / total[W]).T.tolist()]),
     )
 
 
@@ -313,7 +313,7 @@ def sized(found: GroupFindings, sizes: Sequence[Size | None], level: float) -> G
         if size is not None:
             limits = size.limits
             estimate[g], low[g], high[g] = limits.estimate, limits.low(rate), limits.high(rate)
-    quantity = tuple("cutoff_error" if size is None else QUANTITIES[size.how] for size in sizes)
+    quantity = tuple("cutoff_error" if size is None else size.quantity for size in sizes)
     return replace(found, estimate=estimate, low=low, high=high, quantity=quantity)
 
 

@@ -34,7 +34,6 @@ PRECISION = 1e-3  # relative, of a number of rows
 
 How: TypeAlias = Literal["gamma", "exact", "mean"]
 Quantity: TypeAlias = Literal["rms_error", "mean_error", "cutoff_error"]
-QUANTITIES: dict[How, Quantity] = {"gamma": "rms_error", "exact": "rms_error", "mean": "mean_error"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,10 @@ class Size:
     @property
     def ranges(self) -> int:
         return int(np.count_nonzero(self.table.count))
+
+    @property
+    def quantity(self) -> Quantity:
+        return "mean_error" if self.how == "mean" else "rms_error"
 
 
 def information(summary: Ordered | Grid) -> float:
@@ -100,7 +103,7 @@ def frequency_limits(table: BinTable, rate: float) -> tuple[FloatArray, FloatArr
     return exact_limits(np.rint(table.mean_observed * n), n, 1 - rate / n.size)
 
 
-def rms_if_none(mean: float, variance: float) -> float:
+def rms_if_no_event(mean: float, variance: float) -> float:
     """Return the root of the mean of p², given the means of p and of p(1 - p), which lose it to rounding near 0."""
     return math.sqrt(max(mean - variance, mean**2))
 
@@ -111,8 +114,6 @@ def rms_if_none(mean: float, variance: float) -> float:
 class Range(NamedTuple):
     """A range of scores whose frequency has limits that leave out the mean score."""
 
-    parts: int
-    place: int
     low: float  # scores in (low, high]
     high: float
     rows: int
@@ -122,8 +123,11 @@ class Range(NamedTuple):
     most: float
 
     @property
-    def off(self) -> float:
+    def gap(self) -> float:
         return abs(self.happens - self.stated)
+
+    def contains(self, other: Range) -> bool:
+        return self.low <= other.low and other.high <= self.high
 
 
 def ranges_off(summary: Ordered | Grid, rate: float) -> list[Range]:
@@ -132,10 +136,18 @@ def ranges_off(summary: Ordered | Grid, rate: float) -> list[Range]:
     All limits hold but with probability `rate`, of which each width has half. A twentieth inside a tenth that is off
     is named if it is farther off.
     """
-    tenths, twentieths = (_off(similar_table(summary, m), m, rate / len(WIDTHS)) for m in WIDTHS)
-    around = [[t for t in tenths if t.low <= each.low and each.high <= t.high] for each in twentieths]
-    farther = [each for each, outer in zip(twentieths, around, strict=True) if all(t.off < each.off for t in outer)]
-    return tenths + farther
+    tenths, twentieths = (_beyond_limits(similar_table(summary, m), rate / len(WIDTHS)) for m in WIDTHS)
+    return tenths + [each for each in twentieths if all(t.gap < each.gap for t in tenths if t.contains(each))]
+
+
+def _beyond_limits(table: BinTable, rate: float) -> list[Range]:
+    least, most = frequency_limits(table, rate)
+    stated, happens = table.mean_predicted, table.mean_observed
+    has_zeros_alone = table.upper.min() == 0  # the range [0, 0]; the next one begins above 0
+    low = np.where(has_zeros_alone & (table.lower == 0) & (table.upper > 0), math.ulp(0.0), table.lower)
+    columns = (low, table.upper, table.count, stated, happens, least, most)
+    found = [Range(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+    return [each for each in found if not each.least <= each.stated <= each.most]
 
 
 class LargestGap(NamedTuple):
@@ -155,16 +167,6 @@ def largest_gap(summary: Ordered | Grid, rate: float) -> LargestGap:
         near = max(0.0, float(least[b] - stated[b]), float(stated[b] - most[b]))
         found.append(LargestGap(abs(float(table.gap[b])), near, float(max(most[b] - stated[b], stated[b] - least[b]))))
     return max(found)
-
-
-def _off(table: BinTable, parts: int, rate: float) -> list[Range]:
-    least, most = frequency_limits(table, rate)
-    stated, happens = table.mean_predicted, table.mean_observed
-    lower = np.where((table.lower == 0) & (table.upper > 0) & (table.upper.min() == 0), math.ulp(0.0), table.lower)
-    edges = zip(lower.tolist(), table.upper.tolist(), strict=True)  # a range of zeros alone is [0, 0]
-    numbers = zip(*(column.tolist() for column in (table.count, stated, happens, least, most)), strict=True)
-    found = [Range(parts, b, *ends, *each) for b, (ends, each) in enumerate(zip(edges, numbers, strict=True))]
-    return [each for each in found if not each.least <= each.stated <= each.most]
 
 
 # ---------------------------------------------------------------- rows needed

@@ -111,10 +111,15 @@ def _basis(spread: FloatArray, mean: FloatArray, n: int) -> FloatArray:
     varies = scale > CONSTANT_SCALE * np.abs(mean) * np.sqrt(n)
     if not varies.any():
         raise NotApplicableError("no covariate varies between rows; divide tiny covariates by their largest value")
-    scale = scale[varies]
-    values, vectors = np.linalg.eigh(spread[np.ix_(varies, varies)] / np.outer(scale, scale))
+    return independent_directions(spread, varies)
+
+
+def independent_directions(gram: FloatArray, varies: NDArray[np.bool_]) -> FloatArray:
+    """Return A (q, rank) with A' G A = I; columns that do not vary, or that others determine, add nothing."""
+    scale = np.sqrt(np.diagonal(gram))[varies]
+    values, vectors = np.linalg.eigh(gram[np.ix_(varies, varies)] / np.outer(scale, scale))
     kept = values > INDEPENDENT_SHARE * values[-1]
-    A = np.zeros((len(spread), int(np.count_nonzero(kept))))
+    A = np.zeros((len(gram), int(np.count_nonzero(kept))))
     A[varies] = vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None]
     return A
 
