@@ -17,6 +17,7 @@ from calibrant.inputs.labels import Rows
 from calibrant.inputs.named import named_columns
 
 MAX_COVARIATES = 200
+LARGEST = 1e300  # sums and differences of larger numbers leave float64
 MAX_CATEGORIES = 16  # of one covariate; the rarest of more are pooled
 OTHERS = "other"
 NEITHER_NUMBERS_NOR_TEXTS = (Decimal, Fraction, complex, date, time, timedelta)  # not categories either
@@ -152,7 +153,7 @@ def _column(column: Any, name: str, n: int, keep: NDArray[np.bool_] | None) -> t
     if array.dtype.kind in "iuf":
         with np.errstate(over="ignore"):
             values = array.astype(np.float64)
-        bad = ~np.isfinite(values) & used
+        bad = ~(np.abs(values) <= LARGEST) & used
         refuse_where(bad, values, f"covariates ({name}) must be finite", "Drop or repair such rows")
         return values[used], ()
     if array.dtype.kind not in "OUSb":
