@@ -167,7 +167,6 @@ KINDS = ("intervals", "two levels", "quantiles", "PIT", "classes", "sets")
 LEVELS: dict[str, tuple[Draw, dict[int, int]]] = {
     "events, q = 4": (_events(0.2, 0.8), {800: 300}),
     "events of 1 %, q = 4": (_events(0.005, 0.015), {2000: 200}),
-    "events, null alike": (_with(_events(0.2, 0.8), null="alike"), {800: 200}),
     **{f"{kind}, q = 5": (_of_kind(kind), {500: 200}) for kind in KINDS},
     "calibrated, q = 3": (_plain(3), {800: 200, 100: 200}),
     "all x .7, q = 3": (_plain(3, spread=1 / 0.7), {800: 200}),

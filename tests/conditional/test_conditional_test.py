@@ -239,6 +239,9 @@ class TestOtherKinds:
         assert result.details["pvalue_each"].argmin() == 1
         assert result.pvalue == result.details["pvalue_each"].min() == 0.02  # Holm
         assert result.details["regions"][0].text.count("predictions of coordinate 1 are too low by") == 1
+        x = np.column_stack([np.ones(N), X])  # pairs are those of the caller's columns, whichever vary
+        again = found(y, MvNormal(np.zeros((N, 2)), np.eye(2)), x, pairs=[(1, 2)])
+        assert again.details["regions"][0].names == ("x1",)
 
 
 class TestDraws:

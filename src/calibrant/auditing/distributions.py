@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from calibrant.auditing.regions import (
 )
 from calibrant.auditing.samples import MAX_SPLIT, RANKS, audit_samples, count_ranks, scored_vectors
 from calibrant.auditing.skill import audited_skill
-from calibrant.core.evidence import Case, Note, note
+from calibrant.core.evidence import Case, Family, Note, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting
 from calibrant.core.moments import Moments
 from calibrant.core.results import CrpsDecomposition, Curve
@@ -36,7 +36,7 @@ from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Bounds, pit_bounds
 from calibrant.ranking.draw_evidence import content_order
-from calibrant.ranking.mean_error import TEST, MeanError, check_rows, mean_error, standardised_errors
+from calibrant.ranking.mean_error import TEST, check_rows, mean_error, standardised_errors
 from calibrant.ranking.rank_checks import group_ranks, judged_by_ranks, sample_groups
 from calibrant.ranking.spread import sharpness
 from calibrant.ranking.summary import Ranks
@@ -221,8 +221,8 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
     parts = _decomposed(rows)
     try:
         table: HitTable = facts.of_all(HITS, lambda all_rows: level_hits(all_rows, setting))
-        tested = Mean.of(facts, table)
-        levels = Levels.of(table, setting, further=tested.errors is not None)
+        errors, not_tested = _errors_of_mean(facts, table)
+        levels = Levels.of(table, setting, further=errors is not None)
     except NotApplicableError as reason:
         left_out = (str(reason), *missing, *not_scored, *informative.missing)
         found = _without_cdf((*scored, *informative.measurements, *kernel), left_out, setting)
@@ -230,8 +230,7 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
     shown, label = (levels.lines, "outcomes up to {} quantile")
     if levels.central is not None:
         shown, label = levels.central, "coverage of {} intervals"
-    mean = tested.found(levels)
-    adjusted = 1.0 if mean is None else min(1.0, levels.tests * setting.families * mean.pvalue)
+    of_mean, mean_lines = _mean_tested(errors, levels, setting)
     section = Section(
         "distributions",
         "Predictive distributions",
@@ -239,7 +238,7 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
         (
             *_randomised(rows, tables.level_measurements(shown, "coverage", label)),
             *tables.joint_measurement(levels.joint, levels.tests, setting),
-            *_mean_measurement(mean, adjusted),
+            *mean_lines,
             *scored,
             *informative.measurements,
             *(() if parts is None else score_parts("{} part of CRPS", parts)),
@@ -248,48 +247,43 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
         (*coverage_figure(levels.lines), *pit_figure(rows)),
         (quantile_table(levels),),
     )
-    left_out = (*missing, *not_scored, *tested.missing, *informative.missing)
+    left_out = (*missing, *not_scored, *not_tested, *informative.missing)
     keep = (*sampled(facts, COVERAGES), *levels.caveats(setting, rows))
     caveats: tuple[Note | str, ...] = (*keep, *_caveats(rows, parts), *left_out)
     case = levels.case(setting)
-    if mean is not None:
-        case = replace(case, families=(*case.families, mean.family(adjusted)))
+    case = replace(case, families=(*case.families, *of_mean))
     return informative.added_to(KindFindings((section,), case, caveats))
 
 
-class Mean(NamedTuple):
-    """The errors of the mean of distributions, or why it is not tested."""
+def _errors_of_mean(facts: Facts, table: HitTable) -> tuple[Moments | None, tuple[str, ...]]:
+    """Return the errors of the mean of distributions, or why it is not tested."""
+    if facts.rows.samples is not None or not table.has_equal_weights:
+        return None, ()
+    errors: Moments = facts.of_all(ERRORS, standardised_errors)
+    try:
+        check_rows(errors)
+    except NotApplicableError as reason:
+        return None, (f"The mean is not tested: {reason}.",)
+    return errors, ()
 
-    errors: Moments | None
-    missing: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, facts: Facts, table: HitTable) -> Mean:
-        if facts.rows.samples is not None or not table.has_equal_weights:
-            return cls(None)
-        errors: Moments = facts.of_all(ERRORS, standardised_errors)
-        try:
-            check_rows(errors)
-        except NotApplicableError as reason:
-            return cls(None, (f"The mean is not tested: {reason}.",))
-        return cls(errors)
-
-    def found(self, levels: Levels) -> MeanError | None:
-        return None if self.errors is None else mean_error(self.errors, levels.lines.rate)
+def _mean_tested(
+    errors: Moments | None, levels: Levels, setting: Setting
+) -> tuple[tuple[Family, ...], tuple[Measurement, ...]]:
+    if errors is None:
+        return (), ()
+    found = mean_error(errors, levels.lines.rate)
+    p = min(1.0, levels.tests * setting.families * found.pvalue)
+    label, limits = "mean error, in predictive sd (positive: too high)", (found.low, found.high)
+    method = f"{TEST}, adjusted for all tests"
+    line = Measurement("shift", label, found.estimate, 0.0, interval=limits, pvalue=p, method=method, decides=True)
+    return (found.family(p),), (line,)
 
 
 def _randomised(rows: DistributionRows, lines: tuple[Measurement, ...]) -> tuple[Measurement, ...]:
     if rows.samples is not None or not rows.distribution.is_discrete:
         return lines
     return tuple(replace(line, method=f"{RANDOMISED}; {line.method}") for line in lines)
-
-
-def _mean_measurement(found: MeanError | None, p: float) -> tuple[Measurement, ...]:
-    if found is None:
-        return ()
-    label, limits = "mean error, in predictive sd (positive: too high)", (found.low, found.high)
-    line = Measurement("shift", label, found.estimate, 0.0, interval=limits, pvalue=p, decides=True)
-    return (replace(line, method=f"{TEST}, adjusted for all tests"),)
 
 
 def levels_of(distribution: Distribution) -> FloatArray:

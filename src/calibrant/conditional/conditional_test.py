@@ -36,6 +36,7 @@ from calibrant.conditional.statistics import (
     critical,
     features,
     joint_pvalues,
+    pairs_of,
 )
 from calibrant.core.annotations import Alternative, Labels, Outcomes, Quantities, Quantity, Rng
 from calibrant.core.catalogue import Entry, enter, public
@@ -264,7 +265,8 @@ class Found:
     @cached_property
     def tests(self) -> Statistics:
         """The statistics, with all regions."""
-        tests = Statistics(self.searched, self.options.method, self.options.pairs, self.alternative)
+        pairs = pairs_of(self.options.pairs, self.searched.covariates)
+        tests = Statistics(self.searched, self.options.method, pairs, self.alternative)
         tests.said += self.said
         return tests
 

@@ -318,13 +318,13 @@ def _side_in_words(
 def _between(name: str, above: str, up_to: str) -> str:
     """Write the numbers above one end and up to the other; an end that is not there is empty."""
     is_prediction = name == PREDICTION
-    if above and up_to:
-        if above == f"-{up_to}":
-            return f"|{name}| <= {up_to}"
-        return f"predictions of {above} to {up_to}" if is_prediction else f"{name} from {above} to {up_to}"
-    if above:
+    if not up_to:
         return f"predictions above {above}" if is_prediction else f"{name} > {above}"
-    return f"predictions up to {up_to}" if is_prediction else f"{name} <= {up_to}"
+    if not above:
+        return f"predictions up to {up_to}" if is_prediction else f"{name} <= {up_to}"
+    if is_prediction:
+        return f"predictions of {above} to {up_to}"
+    return f"|{name}| <= {up_to}" if above == f"-{up_to}" else f"{name} from {above} to {up_to}"
 
 
 def cut(axis: Axis, place: int) -> tuple[float, str]:

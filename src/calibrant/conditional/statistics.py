@@ -124,11 +124,11 @@ class Statistics:
         self,
         searched: Searched,
         method: Method = "joint",
-        pairs: Sequence[tuple[Any, Any]] | None = None,
+        pairs: list[tuple[int, int]] | None = None,  # that have boxes; None: all
         alternative: Alternative = "two-sided",
     ) -> None:
         covariates = searched.covariates
-        self.searched, self.alternative, self.pairs = searched, alternative, pairs_of(pairs, covariates)
+        self.searched, self.alternative, self.pairs = searched, alternative, pairs
         self.said: list[str] = []
         if self.pairs == [] and covariates.q > MAX_COVARIATES_IN_PAIRS:
             self.said.append(f"no boxes of more than {MAX_COVARIATES_IN_PAIRS} covariates without pairs=")

@@ -190,9 +190,7 @@ class Setting:
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
     covariates: Covariates | None = None  # known when the predictions were made
     part: float | None = None  # share of the rows of which no part may be off by more than the tolerance
-    related: tuple[
-        str, ...
-    ] = ()  # what of each coordinate of draws changes with covariates: "shift", "spread" or nothing
+    related: tuple[str, ...] = ()  # what of each coordinate changes with covariates: "shift", "spread" or nothing
     log_density_y: FloatArray | None = None  # (n,), log density of the predictive distribution at the outcomes
     quantity: Any = None  # options that say which quantities of draws are ranked
 

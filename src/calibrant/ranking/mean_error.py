@@ -68,7 +68,6 @@ def mean_error(errors: Moments, rate: float) -> MeanError:
     """
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-    check_rows(errors)
     n, mean, square = errors.n, float(errors.mean[0]), float(errors.mean[1])
     deciding = n if square == 0 else n * square**2 / (square**2 + float(errors.spread2[1]) / n)
     degrees = float(freedom(n, deciding))
