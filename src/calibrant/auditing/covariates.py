@@ -19,7 +19,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.kinds import LEVELLED
 from calibrant.ranking.draw_evidence import in_content_order
 from calibrant.ranking.kept_ranks import KeptRanks
-from calibrant.ranking.rank_checks import coordinate_ranks
+from calibrant.ranking.rank_checks import coordinate_ranks, refuse_unequal
 from calibrant.regions.lines import promise
 
 MIN_REDRAWS, MAX_REDRAWS = 199, 999
@@ -37,7 +37,7 @@ class Where(NamedTuple):
     family: Family | None
     notes: tuple[Note, ...]
     sections: tuple[Section, ...] = ()
-    missing: tuple[str, ...] = ()
+    caveats: tuple[Note | str, ...] = ()
     related: tuple[str, ...] = ()
 
 
@@ -48,7 +48,7 @@ def where_off(facts: Facts, setting: Setting) -> Where:
         prepared = prepare(kept, options, setting.class_names)
         found = found_of(kept, options, setting.class_names)
     except NotApplicableError as reason:
-        return Where(None, (), missing=(f"Covariates are not searched: {reason}.",))
+        return Where(None, (), caveats=(f"Covariates are not searched: {reason}.",))
     residuals = prepared.searched.residuals
     family = covariate_family(found, residuals.columns, residuals.units, setting.families, setting.part)
     functions = found.details.get("function_each", ())
@@ -58,6 +58,7 @@ def where_off(facts: Facts, setting: Setting) -> Where:
         family,
         tuple(_notes(found, family, setting)),
         (_section(found, kept, options, setting),),
+        () if facts.complete else (note("sampled covariates", n=facts.rows.n),),
         related=related if is_related and residuals.contrast else (),
     )
 
@@ -68,6 +69,8 @@ def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
         rows, setting, _ = in_content_order(rows, setting)
     covariates = setting.covariates
     assert covariates is not None
+    if rows.samples is not None:
+        refuse_unequal(rows, "covariates")
     refuse_outcomes(rows, covariates)
     if rows.samples is not None:
         kept: Any = KeptRanks.of_ranked(coordinate_ranks(rows, setting), rows.w, covariates)
