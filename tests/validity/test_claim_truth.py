@@ -19,7 +19,7 @@ from benchmarks.validity.claim_truth import (
 from benchmarks.validity.claims import page
 from scipy.stats import norm
 
-from calibrant import Normal, skill
+from calibrant import Normal, ScipyDistribution, skill
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Subject
 
@@ -202,6 +202,9 @@ def hits(y: np.ndarray, prediction: object) -> np.ndarray:
         return y <= prediction.values[:, -1]
     if isinstance(prediction, Normal):
         return y <= prediction.mean + norm.ppf(0.975) * prediction.std
+    if isinstance(prediction, ScipyDistribution):  # of whole numbers
+        below, at = prediction.cdf(y - 1), prediction.cdf(y)
+        return below + np.random.default_rng(2).random(len(y)) * (at - below) <= 0.975
     lower, upper = (np.asarray(bound).reshape(len(y), -1)[:, -1] for bound in (prediction.lower, prediction.upper))
     return (lower <= y) & (y <= upper)
 

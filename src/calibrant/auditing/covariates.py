@@ -32,12 +32,11 @@ READING_PARTS = "At most how far any part of the rows of this share is off, whic
 
 
 class Where(NamedTuple):
-    """What was found about covariates: evidence, what is said of it, a section; or why nothing was looked for."""
+    """What was found about covariates: evidence, None if they were not searched, what is said of it, a section."""
 
     family: Family | None
     notes: tuple[Note, ...]
     sections: tuple[Section, ...] = ()
-    caveats: tuple[Note | str, ...] = ()
     related: tuple[str, ...] = ()
 
 
@@ -48,7 +47,9 @@ def where_off(facts: Facts, setting: Setting) -> Where:
         prepared = prepare(kept, options, setting.class_names)
         found = found_of(kept, options, setting.class_names)
     except NotApplicableError as reason:
-        return Where(None, (), caveats=(f"Covariates are not searched: {reason}.",))
+        if setting.part is not None:
+            raise
+        return Where(None, (note("not searched", why=str(reason)),))
     residuals = prepared.searched.residuals
     family = covariate_family(found, residuals.columns, residuals.units, setting.families, setting.part)
     functions = found.details.get("function_each", ())
@@ -58,7 +59,6 @@ def where_off(facts: Facts, setting: Setting) -> Where:
         family,
         tuple(_notes(found, family, setting)),
         (_section(found, kept, options, setting),),
-        () if facts.complete else (note("sampled covariates", n=facts.rows.n),),
         related=related if is_related and residuals.contrast else (),
     )
 
@@ -66,11 +66,10 @@ def where_off(facts: Facts, setting: Setting) -> Where:
 def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
     rows = facts.rows
     if rows.samples is not None:
+        refuse_unequal(rows, "covariates")
         rows, setting, _ = in_content_order(rows, setting)
     covariates = setting.covariates
     assert covariates is not None
-    if rows.samples is not None:
-        refuse_unequal(rows, "covariates")
     refuse_outcomes(rows, covariates)
     if rows.samples is not None:
         kept: Any = KeptRanks.of_ranked(coordinate_ranks(rows, setting), rows.w, covariates)
@@ -92,6 +91,7 @@ def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
     searched = _searched(found)
     if found.details["regions"]:
         said = [note("goes along", region=each.where, also=each.also) for each in found.details["regions"] if each.also]
+        said.append(note("own map", only="miscalibrated", region=found.details["regions"][0].where))
     elif setting.rejects(family.pvalue):
         direction = found.details["direction"]
         said = [note("related", searched=searched, p=family.pvalue, direction=f": {direction}" if direction else "")]
@@ -103,8 +103,8 @@ def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
 def _searched(found: TestResult) -> str:
     names = found.details["covariates"]
     q = found.details["given"]
-    covariates = f"{q} covariate{'s' * (q > 1)}"
-    return f"{covariates} or of the prediction" if len(names) > q else covariates
+    covariates = f"{q} covariate{'s' if q > 1 else ''}"
+    return f"{covariates} or the prediction" if len(names) > q else covariates
 
 
 def _section(found: TestResult, kept: Any, options: ConditionalOptions, setting: Setting) -> Section:

@@ -140,6 +140,9 @@ class AuditJob:
             tolerance=self._tolerance(facts),
         )
         where = _where_off(facts, setting) if searches else None
+        if where is not None and where.family is None:  # the others have its error rate
+            families = families[:-1]
+            setting = replace(setting, families=len(families))
         if where is not None and where.related:
             setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
@@ -157,7 +160,9 @@ class AuditJob:
         if where is not None:
             known = () if where.family is None else (where.family,)
             case = replace(case, families=(*case.families, *known), notes=(*case.notes, *where.notes))
-            sections, caveats = (*sections, *where.sections), (*caveats, *where.caveats)
+            sections = (*sections, *where.sections)
+            if known and not facts.complete:
+                caveats = (*caveats, note("sampled covariates", n=facts.rows.n))
         shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
         return Audit(
             Findings(

@@ -289,10 +289,10 @@ def audit_classes(facts: Facts, setting: Setting) -> KindFindings:
     )
     tested = sized(tested, [size_of(part) for part in scores.parts], setting.family_level)
     shares = np.divide(tested.estimate, tested.never, out=np.full(len(tested.names), np.nan), where=tested.never > 0)
-    further = {
-        "share_if_never": np.where(tested.predicted < RARE, shares, np.nan),
-        "ece": np.array([ECE.finish(summary, ECE.usual) for summary in scores.each]),
-    }
+    further = {"ece": np.array([ECE.finish(summary, ECE.usual) for summary in scores.each])}
+    is_rare_class = tested.predicted < RARE
+    if is_rare_class.any():
+        further = {"share_if_never": np.where(is_rare_class, shares, np.nan), **further}
     parts = _parts(tested, setting, noun="class", title="Each class against the rest", further=further)
     whole, missing = collected([SKCE_TEST, *MEANS], scores.result)
     lines = [replace(m, name=f"classes.{m.name}", label=f"{m.label} (all classes)") for m in whole]

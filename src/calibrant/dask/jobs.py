@@ -128,9 +128,9 @@ def audit(
     --------
     >>> import dask.array as da
     >>> import numpy as np
-    >>> p = np.linspace(0.01, 0.99, 2000)
-    >>> y = np.random.default_rng(0).random(2000) < p
-    >>> audit((da.from_array(y, chunks=500), da.from_array(p, chunks=500))).verdict.status
+    >>> p = np.linspace(0.01, 0.99, 4000)
+    >>> y = np.random.default_rng(0).random(4000) < p
+    >>> audit((da.from_array(y, chunks=1000), da.from_array(p, chunks=1000))).verdict.status
     'within'
     """
     given = exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size

@@ -97,7 +97,8 @@ def judge(case: Case, setting: Setting) -> Verdict:
     ['miscalibrated', 'cannot tell', 'within']
     """
     if case.whole is None:
-        seen = tuple(claim_of(each, "description", setting) for each in case.seen)
+        beside = (evidence for family in case.families for evidence in family.evidence)
+        seen = tuple(claim_of(each, "description", setting) for each in (*case.seen, *beside))
         return Verdict("cannot tell", claims=seen, notes=case.notes)
     scale = Scale.of(case.whole.total, setting)
     ruling = _ruling(case, setting, scale, scale.asked)
@@ -128,7 +129,7 @@ def judge(case: Case, setting: Setting) -> Verdict:
 
 def _at(tolerance: float, ruling: _Ruling) -> AtTolerance:
     subject = ruling.claims[0].subject
-    is_part = subject.kind in ("group", "class", "scores") or subject.part is not None
+    is_part = subject.kind in ("group", "class", "scores", "region") or subject.part is not None
     return AtTolerance(tolerance, ruling.status, part=subject if is_part else None)
 
 
@@ -275,11 +276,13 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
     claims += [claim_of(each, "limits", setting, scale) for each in family.beside]
     if family.required is not None:
         accepted = scale.usual[-1] if tolerance is None else tolerance
-        if not family.required.size.most <= accepted:
+        if family.required.size.most <= accepted:
+            claims.append(claim_of(family.required, "within", setting, scale, accepted))
+        else:
             is_open = True
             doubtful.append(claim_of(family.required, "limits", setting, scale))
             supported = [each for each in family.required.explanation if each.size.most <= accepted]
-            claims += [claim_of(each, "within", setting, scale, accepted) for each in supported[:1]]
+            claims += [doubtful[-1], *(claim_of(each, "within", setting, scale, accepted) for each in supported[:1])]
     status: Status = "miscalibrated" if beyond else "cannot tell" if is_open else "within"
     return _OnParts(status, next(iter(beyond or doubtful), None), claims)
 
@@ -392,10 +395,6 @@ def _looked_at(case: Case) -> list[Note]:
     parts = [(family.tested, family.name) for family in case.families]
     ranges = [(case.whole.similar, "ranges of similar scores")] if case.whole.similar else []
     if any(family.pvalue is not None for family in case.families):
-        return [note("holds for covariates", things=[*ranges, *parts])]
+        return [note("looked at covariates", things=[*ranges, *parts])]
     beyond = [case.looked_at, *(f"these {name}" for _, name in parts)]
-    return [
-        note("holds for", things=[*ranges, *parts], beyond=beyond)
-        if ranges
-        else note("holds on average", beyond=beyond)
-    ]
+    return [note("ranges", things=[*ranges, *parts], beyond=beyond) if ranges else note("average", beyond=beyond)]

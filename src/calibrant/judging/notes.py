@@ -49,6 +49,7 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "no gain shown": "no gain of the {score:score} is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
         "gain without limits": "{map}: gain of {gain:number} in the {score:score}. {why}",
         "inverted": "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
+        "own map": "fit one map for {region} and one for the other rows: recalibrate each, on rows that did not train the model",
         "conformal": "conformal prediction: recalibrate, fitted on rows that did not train the model",
         "conformal parts": "adapt the {size} of the predictions to how hard a row is to predict, or calibrate by group",
         "calibration rows": "calibrate on rows like these, or by group: those of the calibration set may differ from them",
@@ -63,7 +64,8 @@ _TEMPLATES: dict[str, dict[str, str]] = {
     },
     "covariates": {
         "no region": "no region of {searched} is off by more than chance ({p:p})",
-        "goes along": "{region}: {also}",
+        "goes along": "{region}, {also}",
+        "not searched": "covariates were not searched: {why}",
         "related": "predictions are off with {searched} ({p:p}), and no region stands out{direction}",
     },
     "parts": {"calm": "none of {tested:,} {things} is off by more than chance"},
@@ -71,12 +73,12 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "threshold": "in any range of scores, such as all above a threshold, the number of events differs from the predicted one by at most "
         "{most:percent up} of all rows ({level:level} confidence, cutoff error)"
     },
-    "holds for": {
-        "holds for": "{things:counts} (errors that cancel within one of them are not seen); not looked at: anything but {beyond:list}. Pass "
+    "looked at": {
+        "ranges": "{things:counts} (errors that cancel within one of them are not seen); not looked at: anything but {beyond:list}. Pass "
         "covariates= (--covariates), what was known of each row, to look for rows that are off by more",
-        "holds on average": "all rows on average; not looked at: anything but {beyond:list}. A group of rows can be off by more, in either "
+        "average": "all rows on average; not looked at: anything but {beyond:list}. A group of rows can be off by more, in either "
         "direction: pass covariates= (--covariates), what was known of each row, to look for it",
-        "holds for covariates": "{things:counts} (errors that cancel within one of them are not seen)",
+        "looked at covariates": "{things:counts} (errors that cancel within one of them are not seen)",
         "mean alone": "{n:rows} show the mean alone: predicted {predicted:share}, observed {observed:share} ({level:level} limits "
         "{limits:percent limits})",
     },

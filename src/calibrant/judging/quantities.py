@@ -24,6 +24,7 @@ class Quantity:
     unit: Unit = "number"
     name: str = ""  # in words; by default the key with spaces
     how: str = ""  # by what mean an error is one number, said before its limits
+    is_limit: bool = False  # whether its upper limit is all that is known of it
 
 
 def _points(says: str, found: str, below: str = "", above: str = "", name: str = "") -> Quantity:
@@ -45,7 +46,11 @@ QUANTITIES = {
     "rms_error": Quantity(
         "{who} are off by {found}", "off by {value}", "", "", "points", "calibration error", "root mean square"
     ),
-    "mean_error": _points("the mean of {who} is off by {found}", "off by {value}", name="error of the mean"),
+    "mean_error": _points(
+        "so few events show the mean of {who} alone, which is off by {found}",
+        "off by {value}",
+        name="error of the mean",
+    ),
     "cutoff_error": _points("{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
     "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", name="error of coverage"),
     "coverage_shortfall": _points("coverage of {who} falls short by {found}", "short by {value}"),
@@ -109,9 +114,9 @@ QUANTITIES = {
     "frequency of region": _share("for {who} events happen {found} of the time, stated {expected}", *STATED),
     "right class": _share("for {who} the most probable class is right {found} of the time, stated {expected}", *STATED),
     "class frequency": _share("{who} happens {found} of the time, stated {expected}", *STATED),
-    "coverage of region": _width("for {who} {found} of the outcomes are covered, stated {expected}"),
+    "coverage of region": _width("for {who} outcomes are covered {found} of the time, stated {expected}"),
     "share_below of region": _share(
-        "for {who} {found} of the outcomes do not exceed the {expected} quantile",
+        "for {who} outcomes do not exceed the {expected} quantile {found} of the time",
         *("{value}", "quantile too low", "quantile too high"),
     ),
     "shift of region": Quantity(
@@ -121,7 +126,13 @@ QUANTITIES = {
         "for {who} the spread needs the factor {found}",
         *("spread × {value}", "too wide (under-confident)", "too narrow (over-confident)", "factor"),
     ),
-    "part_error": _points("{who} is off by {found}", "off by {value}", name="off by"),
+    "part_error": Quantity("{who} is off by {found}", "at most {value}", unit="points", is_limit=True),
+    "part_coverage_error": Quantity(
+        "coverage of central 50 and 90 % intervals is off in {who} by {found}",
+        *("coverage: at most {value}",),
+        unit="points",
+        is_limit=True,
+    ),
     "average_error": _points("{who} are off by {found}", "off by {value}"),
     # sets of points
     "difference": Quantity("generated and real points differ"),
