@@ -17,7 +17,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.kinds import LEVELLED
 from calibrant.ranking.draw_evidence import in_content_order
 from calibrant.ranking.kept_ranks import KeptRanks
-from calibrant.ranking.rank_checks import coordinate_ranks
+from calibrant.ranking.rank_checks import coordinate_ranks, refuse_unequal
 from calibrant.regions.lines import promise
 
 MIN_REDRAWS, MAX_REDRAWS = 199, 999
@@ -68,6 +68,7 @@ def where_off(facts: Facts, setting: Setting) -> Where:
 def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
     rows = facts.rows
     if rows.samples is not None:
+        refuse_unequal(rows, "covariates")
         rows, setting, _ = in_content_order(rows, setting)
     covariates = setting.covariates
     assert covariates is not None

@@ -126,6 +126,7 @@ _TEMPLATES: dict[str, dict[str, str]] = {
     "": {
         "sampled gain": "Recalibration is measured on {n:rows}, drawn at random.",
         "sampled kernel": "Kernel errors (skce_test) are those of {n:rows}, drawn at random.",
+        "sampled covariates": "Covariates are searched in {n:rows}, drawn at random.",
         "sampled rows": "{counted} all {n:rows}; everything else is measured on {some:rows} of them, drawn at random.",
         "no departure": "no departure beyond chance ({level:level} confidence; {p:p})",
         "no joint departure": "all together: no departure beyond chance ({p:p})",
