@@ -279,3 +279,8 @@ def test_covariates_of_probabilities(run, refused, folder, require, monkeypatch)
     assert "Covariates are searched in 400 rows, drawn at random." in many.out
     pl.DataFrame({"y": y, "p": p}).write_csv(folder / "b.csv")
     assert "is named by another option" in refused("audit", "b.csv", "--y y --p p --covariates all")
+    ids = [f"c{k}" for k in range(n)]
+    pl.DataFrame({"id": ids, "y": y, "p": p, "age": x, "plan": plan}).write_csv(folder / "c.csv")
+    done = run("audit", "c.csv", "--y y --p p --covariates all --part 0.5 --json")
+    assert done.is_audit(expected)
+    assert "--covariates all leaves out 'id': covariates (id) has 600 different categories" in done.err

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli.candidates import cells, completed
-from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
+from calibrant.cli.columns import ALL, Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
 from calibrant.cli.options import FLAGS, Request
 from calibrant.cli.output import check_places, deliver, doing, refuse_results, signed, tell
@@ -22,6 +22,7 @@ from calibrant.files.table_file import open_table
 from calibrant.files.values import counting, depth, nothing_to_measure
 from calibrant.files.where import literal, read_where
 from calibrant.inputs.columns import Batch
+from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.probabilities import normalised
 from calibrant.inputs.samples import Samples
 
@@ -63,6 +64,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
     with doing("measuring"):
         try:
             batch = scan.columns.batch(rows)
+            covariates = _usable(batch.covariates) if request.covariates == ALL else batch.covariates
             y = reshaped(batch.y, columns.y, batch.prediction)
             coordinates = _coordinates(columns.y, y)
             further: dict[str, Any] = {}
@@ -74,7 +76,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
                 groups={name: (batch.groups or {})[name] for name in columns.by} or None,
                 weights=batch.weights,
                 clusters=clusters_of(rows, batch, columns),
-                covariates=batch.covariates,
+                covariates=covariates,
                 calibration_size=request.calibration_size,
                 names=_names(files, scan, request, columns, coordinates),
                 columns=[printable(name) for name in coordinates] or None,
@@ -90,6 +92,19 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
     sections = found.findings.sections
     sections = tuple(replace(each, code=_commands(files, request)) if each.code else each for each in sections)
     return Audit(replace(found.findings, sections=sections))
+
+
+def _usable(columns: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the columns that can be searched, and say which cannot: identifiers, dates, missing values."""
+    usable = {}
+    for name, values in (columns or {}).items():
+        try:
+            read_covariate_table({name: values}, len(values), None)
+        except InputError as problem:
+            tell(f"--covariates all leaves out {shown(name)}: {problem}")
+        else:
+            usable[name] = values
+    return usable
 
 
 def prediction_of(batch: Batch, request: Request) -> Any:
