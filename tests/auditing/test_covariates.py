@@ -6,7 +6,7 @@ import pytest
 import calibrant as cb
 from calibrant.conditional.evidence import region_evidence
 from calibrant.conditional.residuals import Column
-from calibrant.errors import InputError
+from calibrant.errors import InputError, NotApplicableError
 
 N = 2000
 RNG = np.random.default_rng(1)
@@ -27,7 +27,7 @@ class TestEvents:
     def test_errors_that_cancel_are_found(self):
         without = cb.audit(OFF, P, tolerance=0.05, resamples=99).verdict
         assert without.status == "within"
-        assert any(line.label == "holds for" and "anything but the score" in line.text for line in without.lines)
+        assert any(line.label == "looked at" and "anything but the score" in line.text for line in without.lines)
         audit = cb.audit(OFF, P, **OPTIONS)
         assert audit.verdict.status == "miscalibrated"
         first, second = claims_on(audit, "region")
@@ -51,7 +51,7 @@ class TestEvents:
         quarter, sixteenth = claims_on(audit, "parts")
         assert 0.05 < quarter.high < sixteenth.high
         (said,) = [line.text for line in audit.verdict.lines if line.label == "covariates"]
-        assert said.startswith("no region of 3 covariates or of the prediction is off by more than chance (p")
+        assert said.startswith("no region of 3 covariates or the prediction is off by more than chance (p")
         asked = cb.audit(RIGHT, P, part=0.25, **OPTIONS)
         assert asked.verdict.status == "cannot tell"
         assert asked.verdict.claims[0] == quarter
@@ -77,8 +77,11 @@ class TestEvents:
 
     def test_covariates_that_cannot_be_searched_are_said(self):
         audit = cb.audit(RIGHT, P, **{**OPTIONS, "covariates": np.ones(N)})
-        assert any("Covariates are not searched: no covariate varies" in caveat for caveat in audit.findings.caveats)
+        assert any("covariates were not searched: no covariate varies" in line.text for line in audit.verdict.lines)
         assert audit.verdict.status == "within"
+        assert not any("families" in caveat for caveat in audit.findings.caveats)
+        with pytest.raises(NotApplicableError, match="no covariate varies"):
+            cb.audit(RIGHT, P, part=0.25, **{**OPTIONS, "covariates": np.ones(N)})
 
     @pytest.mark.parametrize(
         ("options", "words"),

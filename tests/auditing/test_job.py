@@ -45,11 +45,15 @@ KINDS = {
 WITHOUT_GROUPS = ("distributions of vectors", "samples of vectors")
 
 
-def batches(y, predicted, weights=None, groups=None, size=700):
+KNOWN = {"x": RNG.normal(size=N), "plan": np.sort(RNG.choice(list("abcde"), N)), "late": RNG.random(N) < 0.5}
+
+
+def batches(y, predicted, weights=None, groups=None, size=700, covariates=None):
     for number, start in enumerate(range(0, len(y), size)):
         k = slice(start, start + size)
-        w, labels = None if weights is None else weights[k], {name: v[k] for name, v in (groups or {}).items()}
-        yield Batch(y[k], predicted(k), w, labels, number)
+        w = None if weights is None else weights[k]
+        labels, known = ({name: v[k] for name, v in (columns or {}).items()} for columns in (groups, covariates))
+        yield Batch(y[k], predicted(k), w, labels, number, known)
 
 
 def audited(job, *rows, **given):
@@ -75,6 +79,44 @@ def test_few_rows_in_batches_are_audited_as_those_rows(kind, weights):
     assert ours.findings.measurements == whole.findings.measurements
     assert ours.verdict.claims == whole.verdict.claims
     assert ours.findings.caveats == whole.findings.caveats
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_covariates_of_few_rows_in_batches_are_those_of_the_rows(kind):
+    """No batch has all plans: they are matched by their names."""
+    y, predicted = KINDS[kind]
+    weights = None if kind.startswith("samples") else np.where(np.arange(N) % 5, W, 0)
+    ours = audited(AuditJob(resamples=19, tolerance=0.05, share=0.5), y, predicted, weights, covariates=KNOWN)
+    given = {"weights": weights, "covariates": KNOWN, "part": 0.5, "tolerance": 0.05}
+    whole = audit(y, predicted(slice(None)), resamples=19, **given)
+    assert ours.findings.measurements == whole.findings.measurements
+    assert ours.verdict.claims == whole.verdict.claims
+    assert ours.verdict.lines == whole.verdict.lines
+    assert ours.findings.caveats == whole.findings.caveats
+    assert "conditional_test" in values(ours)
+
+
+def test_a_region_of_more_rows_than_are_kept_is_found(few_kept):
+    y = (RNG.random(N) < np.clip(P + 0.25 * np.sign(KNOWN["x"]), 0, 1)).astype(int)
+    found = audited(AuditJob(resamples=19, tolerance=0.05), y, KINDS["binary"][1], covariates=KNOWN)
+    assert "Covariates are searched in 600 rows, drawn at random." in found.findings.caveats
+    assert found.verdict.status == "miscalibrated"
+    regions = [claim for claim in found.verdict.claims if claim.subject.kind == "region"]
+    assert {claim.kind for claim in regions} == {"below", "above"}
+    for claim in regions:
+        assert claim.subject.name.startswith("x ")
+        assert claim.rows < 600
+
+
+def test_refused_covariates(refusal):
+    y, predicted = KINDS["binary"]
+    names = {"name": np.array([f"row {i}" for i in range(N)])}
+    said = refusal(audited, AuditJob(resamples=19), y, predicted, covariates=names)
+    assert "covariates (name) has 1,500 different categories in 1,500 rows" in said
+    few = {"plan": np.array(list("abcdefghijklmnopqr") * 2)}
+    audited(AuditJob(resamples=19), y[:36], predicted, size=18, covariates=few)  # 18 plans in one batch of 18 rows
+    said = refusal(audited, AuditJob(resamples=19), *KINDS["samples"], W, covariates=KNOWN)
+    assert said.startswith("covariates= is used with ranks, which need equal weights")
 
 
 @pytest.mark.parametrize("kind", KINDS)

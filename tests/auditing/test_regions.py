@@ -702,4 +702,4 @@ def test_advice_where_only_rows_of_one_size_are_off():
     verdict = cb.audit(y, cb.Sets(inside, level=0.9), calibration_size=2000).verdict
     assert verdict.status == "miscalibrated"
     beyond = {"beyond": ["the predictions", "these sizes"]}
-    assert notes(verdict) == {"conformal parts": {"size": "size"}, "holds on average": beyond}
+    assert notes(verdict) == {"conformal parts": {"size": "size"}, "average": beyond}

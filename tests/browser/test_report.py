@@ -204,8 +204,8 @@ POINTS = ["Location and spread", "component_1", "MMD over 20 kernels, fused", "E
             4,
             [*QUANTILES, "Outcomes up to 95 % quantile", "Weighted interval score", "product = ice cream"],
         ),
-        ("audit-posterior", "samples", 8, DRAWS),
-        ("audit-ensemble", "samples", 8, ["CRPS, fair", "lead = 3 days", "lead = 8 days"]),
+        ("audit-posterior", "samples", 7, DRAWS),
+        ("audit-ensemble", "samples", 7, ["CRPS, fair", "lead = 3 days", "lead = 8 days"]),
         ("compare-generated", "points", 5, POINTS),
         (
             "compare-sets",

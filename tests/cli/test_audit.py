@@ -7,6 +7,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
+from calibrant.files import reading
 
 NAMED = "--y left --p score"
 
@@ -256,7 +257,7 @@ def test_large_whole_numbers_and_decimals_are_groups(run, folder, require, optio
     assert expected <= set(found["groups"]["columns"]["group"])
 
 
-def test_covariates_of_probabilities(run, refused, folder, require):
+def test_covariates_of_probabilities(run, refused, folder, require, monkeypatch):
     """`all` are the columns that no other option names; parts are asked for by their share."""
     pl, rng, n = require("polars"), np.random.default_rng(0), 600
     x, p, plan = rng.normal(size=n), rng.uniform(0.2, 0.8, n), rng.choice(["a", "b"], n)
@@ -268,6 +269,13 @@ def test_covariates_of_probabilities(run, refused, folder, require):
     assert done.is_audit(expected)
     assert "--covariates all: 2 columns are searched ('age', 'plan')" in done.err
     assert run("audit", "a.csv", "--y y --p p --covariates age,plan --part 0.5 --json").is_audit(expected)
-    assert "pass them too" in refused("audit", "a.csv", "--y y --p p --part 0.5")
+    for options in ("--y y --p p --part 0.5", "--y y --p p --part 0.5 --stream"):
+        assert "pass them too" in refused("audit", "a.csv", options)
+    monkeypatch.setattr(reading, "BATCH", 250)
+    assert run("audit", "a.csv", "--y y --p p --covariates all --part 0.5 --json --stream").is_audit(expected)
+    monkeypatch.setattr("calibrant.core.row_sample.MAX_ROWS_KEPT", 400)
+    many = run("audit", "a.csv", "--y y --p p --covariates all --stream")
+    assert many.out.startswith("✗ Miscalibrated: for age ")
+    assert "Covariates are searched in 400 rows, drawn at random." in many.out
     pl.DataFrame({"y": y, "p": p}).write_csv(folder / "b.csv")
     assert "is named by another option" in refused("audit", "b.csv", "--y y --p p --covariates all")

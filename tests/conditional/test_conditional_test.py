@@ -432,8 +432,11 @@ class TestBadInput:
             found(Z, Normal(np.zeros(N), 1.0), alternative="less")
         with pytest.raises(InputError, match="clusters= is for events, intervals, sets and quantiles"):
             found(Z, Samples(np.zeros((N, 2))), clusters=np.arange(N))
+        for known in (2 * OFF, 1 - OFF, OFF == 1, np.where(OFF == 1, "yes", "no")):
+            with pytest.raises(InputError, match="is the outcome"):
+                found(OFF, P, {"known": known, "a": X[:, 0]})
         with pytest.warns(UserWarning, match="rank correlation 1 with the outcome"):
-            found(OFF, P, {"twice": 2 * OFF, "a": X[:, 0]})
+            found(Z, Normal(np.zeros(N), 1.0), {"twice": 2 * Z, "a": X[:, 0]})
 
     def test_few_rows_and_other_summaries(self):
         with pytest.raises(NotApplicableError, match="at least 10 rows"):

@@ -6,6 +6,7 @@ import pytest
 from calibrant.core import row_sample
 from calibrant.core.row_sample import RowSample
 from calibrant.core.summary import Summary
+from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import read_outcomes
 from calibrant.inputs.samples import Samples
@@ -52,8 +53,29 @@ def test_wide_rows_are_kept_in_smaller_numbers(monkeypatch):
     P, draws = np.full((60, 3), 1 / 3), RNG.normal(size=(60, 5))
     assert RowSample.of(Classes(np.zeros(60, np.intp), P, np.ones(60)), RNG).rows.n == 40
     assert RowSample.of(read_outcomes(np.zeros(60), Samples(draws)), RNG).rows.n == 24
+    assert RowSample.of(rows(0, 60), RNG, known(0, 60)).rows.n == 40
+
+
+def known(start, stop):
+    """Return the numbers of the rows as a covariate, and as texts."""
+    number = np.arange(start, stop)
+    return read_covariate_table({"x": number, "name": number.astype(str)}, number.size, None, is_batch=True)
+
+
+def test_covariates_stay_with_their_rows(monkeypatch):
+    monkeypatch.setattr(row_sample, "MAX_ROWS_KEPT", 50)
+    sample = RowSample.zero()
+    for start, stop in ((0, 30), (30, 35), (35, 200)):
+        sample = sample + RowSample.of(rows(start, stop), RNG, known(start, stop))
+    assert Summary.from_bytes(sample.to_bytes()) == sample
+    number, covariates = np.rint(sample.rows.p * 1024), sample.covariates
+    assert number.size == 50
+    assert (covariates.x[:, 0] == number).all()
+    assert len(covariates.labels[1]) == 50
+    assert [covariates.labels[1][int(code)] for code in covariates.x[:, 1]] == number.astype(int).astype(str).tolist()
 
 
 def test_bytes():
     sample = RowSample.of(rows(0, 30), RNG)
+    assert sample.covariates is None
     assert Summary.from_bytes(sample.to_bytes()) == sample

@@ -73,10 +73,28 @@ def test_a_generator_is_used_here_and_not_on_workers(columns, framed, cluster):
         same(*(audit(frame, **given, rng=np.random.default_rng(1)) for _ in range(2)))
 
 
+def test_covariates(columns, framed, cut, scheduler):
+    """Partitions have different sides, and arrays are called as those of NumPy are."""
+    rows, cuts = np.argsort(columns["side"], kind="stable"), (200, 500)
+    columns = {name: values[rows] for name, values in columns.items()}
+    y, p, x = columns["label"], columns["score"], np.column_stack([columns["P0"], columns["weight"]])
+    given = {"part": 0.5, "tolerance": 0.05, "resamples": 19}
+    found = audit(framed(columns, *cuts), y="label", prediction="score", covariates=["side", "P0"], **given)
+    named = {"covariates": {name: columns[name] for name in ("side", "P0")}, **given}
+    same(found, in_memory(y, p, **named))
+    expected = in_memory(y, p, covariates=x, **given)
+    same(audit((cut(y, *cuts), cut(p, *cuts)), covariates=cut(x, *cuts), **given), expected)
+    assert found.verdict.claims == in_memory(y, p, **named).verdict.claims
+
+
 def test_refusals(columns, framed, cut, threads, refusal):
     y, p = cut([0, 1], 1), cut([0.2, 0.7], 1)
     assert "groups must have names other than y, prediction, weights" in refusal(audit, (y, p), groups={"y": y})
     assert "level" in refusal(audit, (y, p), level=2)
+    assert "prediction, weights, x; got 'x'" in refusal(audit, (y, p), groups={"x": y}, covariates={"x": y})
+    assert "part= is a share of rows" in refusal(audit, (y, p), part=0.5)
+    x = cut([0.5, np.nan], 1)
+    assert refusal(audit, (y, p), covariates=x).startswith("partition 1: covariates (x0) must be finite; row 0 is nan")
 
 
 def test_intervals(columns, framed, threads):

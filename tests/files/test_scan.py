@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from calibrant import brier_score, ece, kuiper_test, log_score, mmce, spiegelhalter_test
+from calibrant import audit, brier_score, ece, kuiper_test, log_score, mmce, spiegelhalter_test
 from calibrant.engines.jobs import Measured
 from calibrant.engines.merging import Merging
 from calibrant.errors import InputError, MissingExtraError, NotApplicableError
@@ -109,6 +109,31 @@ def test_long_numbers_as_labels(small_batches, tmp_path, decimal):
     table = binary(tmp_path, groups="g").audit(resamples=19).findings.groups
     rows = zip(table.columns["group"], table.columns["n"], strict=True)
     assert sorted(rows) == [("g = (missing)", 1), (f"g = {2**53}", 99), (f"g = {2**53 + 1}", 100)]
+
+
+def test_covariates_are_searched_as_those_of_the_rows(small_batches, tmp_path, columns, write):
+    p, segment, age = (columns[name] for name in ("p", "segment", "age"))
+    off = np.where(segment == "student", 0.2, -0.2)
+    y = (np.random.default_rng(0).random(1000) < p + off).astype(int)
+    for k in range(2):
+        write(tmp_path / f"{k}.csv", {**columns, "y": y}, slice(500 * k, 500 * k + 500))
+    found = binary(tmp_path, covariates=["age", "segment"]).audit(tolerance=0.05, part=0.5, resamples=19)
+    given = {"covariates": {"age": age, "segment": segment}, "tolerance": 0.05, "part": 0.5}
+    whole = audit(y, p, resamples=19, **given)
+    assert found.verdict.claims == whole.verdict.claims
+    assert found.verdict.claims[0].subject.name == "segment = business"
+    assert found.findings.names["covariates"] == "age, segment"
+
+
+def test_covariates_that_are_refused(small_batches, tmp_path, columns, write, refusal):
+    gap = np.where(np.arange(1000) == 170, np.nan, columns["age"])
+    path = write(tmp_path / "a.parquet", {**columns, "gap": gap})
+    said = refusal(binary(path, covariates="gap").audit, resamples=19)
+    assert said.startswith(f"column 'gap' of {path} has no value in 1 of the 64 rows from row 128 on")
+    assert "the first of them row 170" in said
+    assert "a.parquet has no column 'agee'" in refusal(binary(path, covariates="agee").audit, resamples=19)
+    assert "part= is a share of rows that covariates= cut out" in refusal(binary(path).audit, part=0.5)
+    assert refusal(binary, path, covariates=["y"]).startswith("covariates (y) is the outcome")
 
 
 def test_names_that_polars_takes_for_patterns(small_batches, tmp_path, columns, write):

@@ -22,8 +22,9 @@ FRAMES = {
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 def test_frames(frame):
-    y, p, w, groups, number = NamedColumns.read("y", "p", "w", ["g"]).batch(frame, 3)
+    y, p, w, groups, number, known = NamedColumns.read("y", "p", "w", ["g"], ["q", "g"]).batch(frame, 3)
     assert number == 3
+    assert {name: list(np.asarray(values)) for name, values in known.items()} == {"q": TABLE["q"], "g": TABLE["g"]}
     assert [y.tolist(), p.tolist(), w.tolist()] == [TABLE["y"], TABLE["p"], TABLE["w"]]
     assert {name: list(labels) for name, labels in groups.items()} == {"g": TABLE["g"]}
     batch = NamedColumns.read("y", ["q", "p"]).batch(frame)

@@ -303,10 +303,10 @@ def test_what_was_looked_at_is_said():
     found = [judge(case, setting()).notes[-1] for case in cases]
     similar, beyond = (54, "ranges of similar scores"), {"beyond": ["the score", "these groups"]}
     assert [(each.key, each.values) for each in found] == [
-        ("holds for", {"things": [similar, (3, "groups")], **beyond}),
-        ("holds for covariates", {"things": [similar, (5, "covariates")]}),
-        ("holds on average", beyond),
-        ("holds for covariates", {"things": [(5, "covariates")]}),
+        ("ranges", {"things": [similar, (3, "groups")], **beyond}),
+        ("looked at covariates", {"things": [similar, (5, "covariates")]}),
+        ("average", beyond),
+        ("looked at covariates", {"things": [(5, "covariates")]}),
     ]
     assert [n.key for n in judge(Case(CALM, (family,)), setting()).notes] == ["calm"]
 

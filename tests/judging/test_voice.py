@@ -63,7 +63,8 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
         ),
         (
             Claim("miscalibrated", RARE, "rms_error", 0.02, 0.0, 0.0385, 0.95, 900, pvalue=0.01, never=0.083),
-            "probabilities of class 2 are off by at most 3.9 points, 47 % of the error if it never happened "
+            "probabilities of class 2 are off by an amount that tests detect, at most 3.9 points, "
+            "47 % of the error if it never happened "
             "(root mean square, 95 % confidence; p = 0.010)",
         ),
         (HIGH, TOO_HIGH),

@@ -240,6 +240,20 @@ def test_audit(data, frames, options):
         np.testing.assert_allclose(told, [np.nan if v is None else v for v in expected.table[name]], rtol=1e-9)
 
 
+def test_audit_with_covariates(data, frames, few, refusal):
+    names = ["mean", "text", "w"]
+    given = {"part": 0.5, "tolerance": 0.05, "resamples": 19}
+    found = on_spark.audit(frames(5), y="y", prediction="p", covariates=names, **given)
+    expected = cb.audit(data["y"], data["p"], covariates={name: data[name] for name in names}, **given)
+    assert found.verdict.lines == expected.verdict.lines
+    claims = [claim for claim in found.verdict.claims if claim.subject.kind == "parts"]
+    for mine, theirs in zip(claims, [c for c in expected.verdict.claims if c.subject.kind == "parts"], strict=True):
+        assert mine.high == pytest.approx(theirs.high, rel=1e-9)
+    gap = few(y=[0, 1], p=[0.5, 0.5], x=[1.0, None])
+    said = refusal(on_spark.audit, gap, y="y", prediction="p", covariates="x")
+    assert "partition 0: column 'x' must not have missing values; row 1 is null" in said
+
+
 def test_cells_state_their_rounding(data, frames):
     found = on_spark.measure("kuiper_test", frames(5), y="y", prediction="p")["kuiper_test"]
     bound = found.rounding["statistic"] if isinstance(found.rounding, dict) else found.rounding

@@ -140,8 +140,7 @@ def audit(
     keep = kept_mask(weights)
     n = rows.n if keep is None else keep.size
     groupings = [] if groups is None else read_groups(groups, n, intersections=intersections, keep=keep)
-    if part is not None and covariates is None:
-        raise InputError("{part=} is a share of rows that {covariates=} cut out; pass them too", option="part")
+    share = check_part(part, covariates)
     of_draws = {
         "columns": columns,
         "log_density_y": log_density_y,
@@ -160,7 +159,7 @@ def audit(
         rows, setting = DrawOptions(**of_draws, covariates=known).read(rows, setting)
     if covariates is not None:
         found = setting.covariates or read_covariate_table(covariates, rows.n, keep)
-        setting = replace(setting, covariates=found, part=check_part(part))
+        setting = replace(setting, covariates=found, part=share)
     return job.audit_of(Facts(rows, rows.n), groupings, setting)
 
 

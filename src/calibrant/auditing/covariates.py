@@ -17,7 +17,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.kinds import LEVELLED
 from calibrant.ranking.draw_evidence import in_content_order
 from calibrant.ranking.kept_ranks import KeptRanks
-from calibrant.ranking.rank_checks import coordinate_ranks
+from calibrant.ranking.rank_checks import coordinate_ranks, refuse_unequal
 from calibrant.regions.lines import promise
 
 MIN_REDRAWS, MAX_REDRAWS = 199, 999
@@ -34,12 +34,11 @@ ABOUT_PARTS = (
 
 
 class Where(NamedTuple):
-    """What was found about covariates: evidence, what is said of it, a section; or why nothing was looked for."""
+    """What was found about covariates: evidence, None if they were not searched, what is said of it, a section."""
 
     family: Family | None
     notes: tuple[Note, ...]
     sections: tuple[Section, ...] = ()
-    missing: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
 
 
@@ -50,7 +49,9 @@ def where_off(facts: Facts, setting: Setting) -> Where:
         prepared = prepare(kept, options, setting.class_names)
         found = found_of(kept, options, setting.class_names)
     except NotApplicableError as reason:
-        return Where(None, (), missing=(f"Covariates are not searched: {reason}.",))
+        if setting.part is not None:
+            raise
+        return Where(None, (note("not searched", why=str(reason)),))
     residuals = prepared.searched.residuals
     family = covariate_family(found, residuals.columns, residuals.units, setting.families, setting.part)
     functions = found.details.get("function_each", ())
@@ -67,6 +68,7 @@ def where_off(facts: Facts, setting: Setting) -> Where:
 def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
     rows = facts.rows
     if rows.samples is not None:
+        refuse_unequal(rows, "covariates")
         rows, setting, _ = in_content_order(rows, setting)
     covariates = setting.covariates
     assert covariates is not None
@@ -94,7 +96,7 @@ def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
         return [*said, note("own map", only="miscalibrated", region=regions[0].where)]
     searched = "1 covariate" if given == 1 else f"{given} covariates"
     if len(found.details["covariates"]) > given:
-        searched += " or of the prediction"
+        searched += " or the prediction"
     if not setting.rejects(family.pvalue):
         return [note("no region", searched=searched, p=family.pvalue)]
     direction = found.details["direction"]

@@ -18,8 +18,9 @@ from calibrant.core.several import Several
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import check_event_seen, with_batch_rng, with_event_outcomes
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import as_array, read_weights
+from calibrant.inputs.arrays import kept_mask
 from calibrant.inputs.columns import Batch
+from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.groups import Grouping, check_group_sizes, read_groups
 from calibrant.inputs.kinds import AUDITED, KINDS, AnyRows, read
 from calibrant.inputs.labels import read_classes
@@ -72,6 +73,7 @@ class AuditJob:
     names: Mapping[str, str] | None = None
     alternative: Alternative | None = None
     calibration_size: int | None = None
+    share: float | None = None  # the option `part`, as `check_part` returns it
 
     def __post_init__(self) -> None:
         self.setting(generator(self.rng))
@@ -82,11 +84,12 @@ class AuditJob:
         batch, labels, seen = with_event_outcomes(batch, self._labels)
         rows = self.read(batch.y, batch.prediction, batch.weights, labels)
         how, rng = KINDS[rows.kind].audited(), _batch_rng(rows, batch.number)
-        setting = self.setting(rng)
-        parts: dict[str, Summary] = {ROWS: RowSample.of(rows, rng), **how.count(rows, setting, self.exact)}
+        setting, keep, known = self.setting(rng), kept_mask(batch.weights), None
+        if batch.covariates:
+            known = read_covariate_table(batch.covariates, rows.n, keep, is_batch=True)
+        parts: dict[str, Summary] = {ROWS: RowSample.of(rows, rng, known), **how.count(rows, setting, self.exact)}
         if batch.groups:
-            n = len(as_array(batch.y, name="y"))
-            keep = None if batch.weights is None else read_weights(batch.weights, n) > 0
+            n = rows.n if keep is None else keep.size
             groupings = read_groups(batch.groups, n, intersections=1, keep=keep, is_batch=True)
             for name, grouping in zip(batch.groups, groupings, strict=True):
                 parts[GROUPS + name] = how.count_groups(rows, grouping, setting)
@@ -102,7 +105,11 @@ class AuditJob:
             check_group_sizes(name, table.group_sizes)
         drawn = cast(RowSample, counted[ROWS])
         facts = Facts(drawn.rows, drawn.n, None if drawn.rows.n == drawn.n else counted)
-        return self.audit_of(facts, list(groups.values()), self.setting(generator(self.rng)))
+        known = drawn.covariates
+        if known is not None:
+            known.refuse_identifiers()
+        setting = replace(self.setting(generator(self.rng)), covariates=known, part=self.share)
+        return self.audit_of(facts, list(groups.values()), setting)
 
     def setting(self, rng: np.random.Generator) -> Setting:
         return Setting(
@@ -133,6 +140,9 @@ class AuditJob:
             tolerance=self._tolerance(facts),
         )
         where = _where_off(facts, setting) if searches else None
+        if where is not None and where.family is None:  # the others have its error rate
+            families = families[:-1]
+            setting = replace(setting, families=len(families))
         if where is not None and where.related:
             setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
@@ -150,7 +160,9 @@ class AuditJob:
         if where is not None:
             known = () if where.family is None else (where.family,)
             case = replace(case, families=(*case.families, *known), notes=(*case.notes, *where.notes))
-            sections, caveats = (*sections, *where.sections), (*caveats, *where.missing)
+            sections = (*sections, *where.sections)
+            if known and not facts.complete:
+                caveats = (*caveats, note("sampled covariates", n=facts.rows.n))
         shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
         return Audit(
             Findings(
@@ -222,10 +234,12 @@ def check_tolerance(tolerance: Any, relative: Any) -> float | None:
     return found
 
 
-def check_part(part: Any) -> float | None:
+def check_part(part: Any, covariates: Any) -> float | None:
     """Return the share of the rows that is asked for: one of those that have limits."""
     if part is None:
         return None
+    if covariates is None:
+        raise InputError("{part=} is a share of rows that {covariates=} cut out; pass them too", option="part")
     for share in SHARES:
         if isinstance(part, (int, float)) and abs(part - share) < 1e-9:
             return share

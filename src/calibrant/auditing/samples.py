@@ -34,11 +34,11 @@ from calibrant.ranking.rank_checks import (
     conditional_checks,
     coordinate_ranks,
     joint_checks,
-    judged_by_ranks,
     marginal_check,
     pair_checks,
     quantity_checks,
     ranks_of_checks,
+    refuse_unequal,
 )
 from calibrant.ranking.rank_claims import (
     Checks,
@@ -82,8 +82,8 @@ class DrawOptions(NamedTuple):
 
     def read(self, rows: DistributionRows, setting: Setting) -> tuple[DistributionRows, Setting]:
         for name, value in self._asdict().items():
-            if value is not None and name != "columns" and not judged_by_ranks(rows):
-                raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")
+            if value is not None and name != "columns":
+                refuse_unequal(rows, name)
         shape, names = rows.distribution.shape, rows.names or ()
         if self.columns is not None:
             if not shape:

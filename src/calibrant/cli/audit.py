@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LABEL_ROWS = 10_000  # rows from which labels are taken
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
-NEED_ALL_ROWS = ("--clusters", "--percent", "--normalise", "--covariates", "--part", "--log-density-y")
+NEED_ALL_ROWS = ("--clusters", "--percent", "--normalise", "--log-density-y")
 
 
 def run(files: Sequence[Path], request: Request) -> None:
@@ -66,8 +66,6 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
             y = reshaped(batch.y, columns.y, batch.prediction)
             coordinates = _coordinates(columns.y, y)
             further: dict[str, Any] = {}
-            if columns.covariates:
-                further["covariates"] = {name: rows[name] for name in columns.covariates}
             if columns.log_density_y is not None:
                 further["log_density_y"] = rows[columns.log_density_y].to_numpy()
             found = audit(
@@ -76,6 +74,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
                 groups={name: (batch.groups or {})[name] for name in columns.by} or None,
                 weights=batch.weights,
                 clusters=clusters_of(rows, batch, columns),
+                covariates=batch.covariates,
                 calibration_size=request.calibration_size,
                 names=_names(files, scan, request, columns, coordinates),
                 columns=[printable(name) for name in coordinates] or None,
@@ -149,14 +148,15 @@ def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
 
 def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
     """Audit batch by batch; with --resume the state is kept beside the report."""
-    from calibrant.auditing.job import AuditJob
+    from calibrant.auditing.job import AuditJob, check_part
     from calibrant.files.checkpoint import Checkpoint
 
     for option in NEED_ALL_ROWS:
         if request.value(option):
             raise InputError(f"{option} needs all rows at once; leave out --stream, or take fewer rows with --where")
-    given = {**request.measured, **request.judged, **scan.labels}
-    job = AuditJob(exact=request.exact, names=names, calibration_size=request.calibration_size, **given)
+    given = {**request.measured, **request.judged, **scan.labels, "calibration_size": request.calibration_size}
+    share = check_part(request.part, scan.columns.covariates or None)
+    job = AuditJob(exact=request.exact, names=names, share=share, **given)
     kept = Path("calibrant.checkpoint")
     if request.output is not None:
         kept = request.output.with_name(f"{request.output.name}.checkpoint")

@@ -235,17 +235,18 @@ def _only_for(predictions: str, option: str, value: Any) -> None:
 
 
 def refuse_outcomes(rows: Any, x: Covariates) -> None:
-    """Refuse a covariate that is the outcome; warn of one that puts the rows in the same order."""
+    """Refuse a covariate that is the outcome, or its values under other names; warn of one in the same order."""
     y = np.asarray(rows.y)
     if y.ndim != 1 or y.size < MIN_REGION_ROWS or (y == y[0]).all():
         return
-    order = np.unique(y, return_inverse=True)[1]
+    values, order = np.unique(y, return_inverse=True)
     for name, labels, column in zip(x.names, x.labels, x.x.T, strict=True):
-        if labels:
-            continue
-        if np.array_equal(column, y):
+        found, code = np.unique(column, return_inverse=True)
+        pairs = np.unique(order * found.size + code).size
+        is_renamed = pairs == found.size == values.size <= y.size / 2
+        if is_renamed or np.array_equal(column, y):
             raise InputError(SAME_VALUES.format(name=name))
-        if np.array_equal(np.unique(column, return_inverse=True)[1], order):
+        if not labels and np.array_equal(code, order):
             warnings.warn(
                 f"covariates ({name}) has the rank correlation 1 with the outcome: was it known before?", stacklevel=4
             )

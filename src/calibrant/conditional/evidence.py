@@ -13,7 +13,7 @@ from calibrant.conditional.residuals import Column
 from calibrant.core.evidence import Error, Evidence, Family, Subject
 from calibrant.core.results import TestResult
 
-SHARE_NAMES = {1.0: "all", 1 / 2: "half", 1 / 4: "quarter", 1 / 8: "eighth", 1 / 16: "sixteenth"}
+SHARE_NAMES = {1.0: "all rows", 1 / 2: "half", 1 / 4: "quarter", 1 / 8: "eighth", 1 / 16: "sixteenth"}
 SHARES_CLAIMED = (1 / 4, 1 / 16)
 LEAST_COVERAGE_ERROR = {"shift": 1 / (2 * math.sqrt(3)), "spread": 1 / (1.5 * math.sqrt(5))}
 USUAL_COVERAGE_ERROR = 0.42  # per mean of φ, a little more than that of a shift or a spread of normal distributions
@@ -32,8 +32,9 @@ def covariate_family(
         )
         for region in found.details["regions"]
     ]
-    limits = {each.share: each for each in found.details["parts"] if not math.isnan(each.at_most)}
-    beside = [part_evidence(limits[share], found.n) for share in SHARES_CLAIMED if share in limits and share != part]
+    of = "part_coverage_error" if columns[0].quantity in LEAST_COVERAGE_ERROR else "part_error"
+    limits = {e.share: part_evidence(e, of, found.n) for e in found.details["parts"] if not math.isnan(e.at_most)}
+    beside = [limits[share] for share in SHARES_CLAIMED if share in limits and share != part]
     average = found.details["average_error"]
     if average is not None and average.low > 0:
         size = average.estimate, average.low, math.inf
@@ -41,8 +42,8 @@ def covariate_family(
         beside.append(Evidence(subject, "average_error", *size, found.n, test="signs learned on other rows"))
     required = None
     if part is not None:
-        larger = [part_evidence(limits[share], found.n) for share in sorted(limits) if share > part]
-        required = replace(part_evidence(limits.get(part, Part(part, 1.0)), found.n), explanation=tuple(larger))
+        larger = tuple(limits[share] for share in sorted(limits) if share > part)
+        required = replace(limits.get(part) or part_evidence(Part(part, 1.0), of, found.n), explanation=larger)
     given = found.details["given"]
     return Family("covariates", tuple(regions), given, True, pvalue=p, beside=tuple(beside), required=required)
 
@@ -74,7 +75,7 @@ def region_evidence(region: Region, column: Column, unit: float) -> Evidence:
     return Evidence(subject, quantity, *size, region.n, expected, test, region.pvalue, error=error)
 
 
-def part_evidence(part: Part, rows: int) -> Evidence:
+def part_evidence(part: Part, quantity: str, rows: int) -> Evidence:
     """Return that no part of this share is off by more."""
     subject = Subject("parts", name=SHARE_NAMES.get(part.share, f"share {part.share:.4g}"))
-    return Evidence(subject, "part_error", math.nan, 0.0, part.at_most, rows, test="limits of every part")
+    return Evidence(subject, quantity, math.nan, 0.0, part.at_most, rows, test="limits of every part")

@@ -20,9 +20,10 @@ MAP_ROOM = (3.2, 3.0, 0.6, 3.4)  # left, above, right and below a panel, in size
 
 
 def _drawn_column(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Return which column is drawn: that of the first region, or the one whose limits leave out 0 most clearly."""
-    if details["regions"]:
-        return str(details["columns"][details["regions"][0].column])
+    """Return which column is drawn: that of the first region if it has cells, or that which most clearly differs from 0."""
+    of_regions = [str(details["columns"][region.column]) for region in details["regions"][:1]]
+    if of_regions and of_regions[0] in columns["column"]:
+        return of_regions[0]
     beyond = np.maximum(columns["low"], -np.asarray(columns["high"]))
     return str(columns["column"][int(np.argmax(beyond))])
 
@@ -65,7 +66,7 @@ def _draw_one(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], n
     left, right = (np.asarray(columns[side])[rows] for side in ("left", "right"))
     value, low, high = (_scale(details)[0] * np.asarray(columns[key])[rows] for key in ("difference", "low", "high"))
     is_category = bool(np.isnan(left).all())
-    x = np.arange(rows.size, dtype=float) if is_category else (left + right) / 2
+    x = np.arange(rows.size, dtype=float) if is_category else left / 2 + right / 2
     for region in details["regions"][:1]:
         if rows.size and name in region.names and not is_category:
             for a, b in region.bounds[region.names.index(name)]:
@@ -118,7 +119,7 @@ def marks_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]
             left, right = float(columns["left"][i]), float(columns["right"][i])
             value, low, high = (scale * float(columns[key][i]) for key in ("difference", "low", "high"))
             text = f"{name} {columns['cell'][i]}: {value:.2g} ({low:.2g} to {high:.2g})"
-            found.append(Mark(place if np.isnan(left) else (left + right) / 2, value, text, k))
+            found.append(Mark(place if np.isnan(left) else left / 2 + right / 2, value, text, k))
     return found
 
 

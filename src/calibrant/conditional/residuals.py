@@ -93,9 +93,11 @@ def nested(levels: FloatArray, calibration_size: int | None = None) -> Law:
     def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
         chances = np.broadcast_to(levels, (sets, levels.size))
         if calibration_size is not None:
-            k = np.ceil((calibration_size + 1) * levels - 1e-9).astype(int)
-            scores = np.sort(rng.random((sets, calibration_size)), axis=1)
-            chances = np.where(k > calibration_size, 1.0, scores[:, np.minimum(k, calibration_size) - 1])
+            m = calibration_size + 1
+            k = np.minimum(np.ceil(m * levels - 1e-9), m)
+            order = np.argsort(k)
+            gaps = rng.standard_gamma(np.diff(k[order], prepend=0, append=m), (sets, levels.size + 1)).cumsum(axis=1)
+            chances = (gaps[:, :-1] / gaps[:, -1:])[:, np.argsort(order)]
         return np.asarray((rng.random((rows.size, sets, 1)) <= chances) - levels)
 
     return draw

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from calibrant.auditing.job import AuditJob
+from calibrant.auditing.job import AuditJob, check_part
 from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
@@ -86,6 +86,7 @@ def audit(
     prediction: Any = None,
     weights: str | None = None,
     groups: Any = None,
+    covariates: Any = None,
     classes: Any = None,
     pos_label: Any = None,
     exact: bool = False,
@@ -94,6 +95,7 @@ def audit(
     relative: bool = False,
     alternative: Alternative | None = None,
     calibration_size: int | None = None,
+    part: float | None = None,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
@@ -107,7 +109,11 @@ def audit(
     groups
         Labels of rows: the name of a column or a list of names; where `data` is a tuple, a Dask array or a mapping from
         names to Dask arrays. Every group is tested.
-    classes, pos_label, level, tolerance, relative, alternative, calibration_size, resamples, names, rng
+    covariates
+        What was known of each row when the prediction was made, as in `calibrant.audit`: the name of a column or a list
+        of names; where `data` is a tuple, a Dask array (n,) or (n, q), or a mapping from names to Dask arrays. They are
+        searched in up to 100,000 rows, drawn at random.
+    classes, pos_label, level, tolerance, relative, alternative, calibration_size, part, resamples, names, rng
         As in `calibrant.audit`.
     exact
         Whether all different scores are kept. Without it rows are counted in the cells of a `Grid`, and memory does not
@@ -127,10 +133,10 @@ def audit(
     >>> audit((da.from_array(y, chunks=1000), da.from_array(p, chunks=1000))).verdict.status
     'within'
     """
-    job = AuditJob(
-        exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size
-    )
-    return run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups))
+    given = exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size
+    job = AuditJob(*given, share=check_part(part, covariates))
+    partitions = Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups, covariates=covariates)
+    return run(job, partitions)
 
 
 @public

@@ -28,7 +28,14 @@ class Partitions:
 
     @classmethod
     def of(
-        cls, data: Any, *, y: Any = None, prediction: Any = None, weights: Any = None, groups: Any = None
+        cls,
+        data: Any,
+        *,
+        y: Any = None,
+        prediction: Any = None,
+        weights: Any = None,
+        groups: Any = None,
+        covariates: Any = None,
     ) -> Partitions:
         """Read what a user gave: a tuple of Dask arrays, or names of columns of a frame or mapping."""
         dask_library()
@@ -38,7 +45,7 @@ class Partitions:
                     "Dask arrays are given as (y, prediction) or (y, prediction, weights), without y=, prediction= and "
                     f"weights=; got a tuple of {len(data)}"
                 )
-            return cls._of_arrays(*data, groups=groups)
+            return cls._of_arrays(*data, groups=groups, covariates=covariates)
         is_frame = hasattr(data, "to_delayed") and hasattr(data, "columns")
         if not is_frame and not isinstance(data, Mapping):
             raise InputError(
@@ -46,7 +53,7 @@ class Partitions:
                 f"and prediction=, or a tuple (y, prediction) of Dask arrays; got {shown(data)} "
                 f"({type(data).__name__}). The verbs of calibrant themselves measure data in memory"
             )
-        columns = NamedColumns.read(y, prediction, weights, groups)
+        columns = NamedColumns.read(y, prediction, weights, groups, covariates)
         if is_frame:
             columns.check(list(map(str, data.columns)), "the frame")
             return cls(columns, frame=data[list(columns.needed)])
@@ -54,18 +61,22 @@ class Partitions:
         return cls(columns, tables_of({name: data[name] for name in columns.needed}))
 
     @classmethod
-    def _of_arrays(cls, y: Any, prediction: Any, weights: Any = None, *, groups: Any = None) -> Partitions:
+    def _of_arrays(
+        cls, y: Any, prediction: Any, weights: Any = None, *, groups: Any = None, covariates: Any = None
+    ) -> Partitions:
         given = {"y": y, "prediction": prediction, "weights": weights}
         if groups is not None and not isinstance(groups, Mapping):
             groups = {"group": groups}
-        for name in groups or {}:
-            if not isinstance(name, str) or name in ARRAY_NAMES:
-                raise InputError(f"groups must have names other than {', '.join(ARRAY_NAMES)}; got {shown(name)}")
-        found = {name: values for name, values in given.items() if values is not None} | dict(groups or {})
-        columns = NamedColumns(
-            None if y is None else "y", "prediction", None if weights is None else "weights", tuple(groups or ())
-        )
-        return cls(columns, tables_of(found))
+        known = {} if covariates is None else _covariate_columns(covariates)
+        taken = list(ARRAY_NAMES)
+        for option, named in (("groups", groups or {}), ("covariates", known)):
+            for name in named:
+                if not isinstance(name, str) or name in taken:
+                    raise InputError(f"{option} must have names other than {', '.join(taken)}; got {shown(name)}")
+            taken += named
+        found = {name: values for name, values in given.items() if values is not None} | dict(groups or {}) | known
+        of_rows = None if y is None else "y", "prediction", None if weights is None else "weights", tuple(groups or ())
+        return cls(NamedColumns(*of_rows, covariates=tuple(known)), tables_of(found))
 
     def each(self, work: Callable[[Batch], Any], name: str) -> list[Any]:
         """Return work(rows) of each partition, not computed yet; None for no rows."""
@@ -81,6 +92,17 @@ class Partitions:
         mapped = self.frame.map_partitions(of_table, meta=pd.Series(dtype=object), enforce_metadata=False)
         found: list[Any] = mapped.to_delayed()
         return found
+
+
+def _covariate_columns(covariates: Any) -> dict[str, Any]:
+    """Return the columns of a mapping, a frame or an array (n,) or (n, q), which calls them x0, x1, .. as arrays do."""
+    if isinstance(covariates, Mapping):
+        return dict(covariates)
+    if hasattr(covariates, "columns"):
+        return {name: covariates[name] for name in covariates.columns}
+    if getattr(covariates, "ndim", 1) == 1:
+        return {"x0": covariates}
+    return {f"x{j}": covariates[:, j] for j in range(covariates.shape[1])}
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ def scan(
     prediction: Any,
     weights: str | None = None,
     groups: Any = None,
+    covariates: Any = None,
     where: str | None = None,
     classes: Any = None,
     pos_label: Any = None,
@@ -56,6 +57,9 @@ def scan(
     weights, groups
         Names of columns: importance weights, and labels of rows for an audit (a name or a list of names) or for verbs
         that compare groups, such as `coverage_gap` (a name).
+    covariates
+        For an audit: the name of a column, or a list of names, of numbers, texts or truth values that were known when
+        the prediction was made, as in `calibrant.audit`. They are searched in up to 100,000 rows, drawn at random.
     where
         Rows to keep, such as ``"age >= 65 and region in (north, west)"``.
     classes, pos_label
@@ -91,7 +95,7 @@ def scan(
         raise refuse_choice("format", format, FORMATS)
     return Scan(
         find_files(path, format=format),
-        NamedColumns.read(y, prediction, weights, groups),
+        NamedColumns.read(y, prediction, weights, groups, covariates),
         None if where is None else read_where(where),
         {"classes": classes, "pos_label": pos_label},
         format,
@@ -99,7 +103,7 @@ def scan(
     )
 
 
-NAMES_IN_MESSAGES = {"wanted": "the verbs"}  # what is called otherwise in a message
+NAMES_IN_MESSAGES = {"wanted": "the verbs", "share": "part"}  # what is called otherwise in a message
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,6 +166,7 @@ class Scan:
         relative: bool = False,
         alternative: Alternative | None = None,
         calibration_size: int | None = None,
+        part: float | None = None,
         resamples: int = 999,
         rng: Any = 0,
         names: Mapping[str, str] | None = None,
@@ -172,12 +177,13 @@ class Scan:
         ----------
         exact, checkpoint
             As for `measure`.
-        level, tolerance, relative, alternative, calibration_size, resamples, rng, names
+        level, tolerance, relative, alternative, calibration_size, part, resamples, rng, names
             As for `calibrant.audit`.
         """
-        from calibrant.auditing.job import AuditJob
+        from calibrant.auditing.job import AuditJob, check_part
 
-        given: dict[str, Any] = {"alternative": alternative, "calibration_size": calibration_size, **self.labels}
+        share = check_part(part, self.columns.covariates or None)
+        given = {"alternative": alternative, "calibration_size": calibration_size, "share": share, **self.labels}
         job = AuditJob(exact, level, tolerance, relative, resamples, rng, names=names or self.names, **given)
         return self.found(job, checkpoint)
 
@@ -194,7 +200,7 @@ class Scan:
 
     def asked(self, job: Job[Any]) -> RunDescription:
         """Return what a job measures, in words that are the same in every process."""
-        columns = ("y", "prediction", "weights", "groups")
+        columns = ("y", "prediction", "weights", "groups", "covariates")
         return {
             "calibrant": __version__,
             **{name: described(getattr(self.columns, name)) for name in columns},
@@ -212,7 +218,7 @@ class Scan:
         source = first.name if not others else f"{len(self.files):,} files, {first.name} to {others[-1].name}"
         named = {"source": source, "outcome": self._named("y"), "prediction": self._named("prediction")}
         extra = {"weights": self.columns.weights, "filter": self.where.text if self.where else None}
-        extra["groups"] = ", ".join(self.columns.groups) or None
+        extra |= {name: ", ".join(getattr(self.columns, name)) or None for name in ("groups", "covariates")}
         return {**named, **{key: value for key, value in extra.items() if value is not None}}
 
     def _named(self, role: str) -> str:

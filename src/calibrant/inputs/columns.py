@@ -101,13 +101,14 @@ def values_of(names: str | tuple[str, ...], column: Callable[[str], NDArray[Any]
 
 
 class Batch(NamedTuple):
-    """Rows as verbs take them, arrays or a typed prediction, and the number of the batch."""
+    """Rows as verbs take them, arrays or a typed prediction, the number of the batch, and what was known of each."""
 
     y: Any
     prediction: Any
     weights: Any = None
     groups: Mapping[str, Any] | None = None
     number: int = 0
+    covariates: Mapping[str, Any] | None = None
 
     @property
     def weightless(self) -> bool:
@@ -130,12 +131,17 @@ class NamedColumns:
     covariates: tuple[str, ...] = ()  # of numbers, texts or truth values
 
     @classmethod
-    def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:
+    def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None, covariates: Any = None) -> Self:
         named = prediction if isinstance(prediction, FromColumns) else read_names("prediction", prediction)
         by = None if groups is None else read_names("groups", groups)
         if weights is not None and not isinstance(weights, str):
             raise InputError(f"weights must be the name of a column; got {shown(weights)}")
-        return cls(None if y is None else read_names("y", y), named, weights, _as_tuple(by))
+        outcome = None if y is None else read_names("y", y)
+        known = _as_tuple(None if covariates is None else read_names("covariates", covariates))
+        for name in known:
+            if name in _as_tuple(outcome):
+                raise InputError(f"covariates ({name}) is the outcome: it was not known before. Leave it out")
+        return cls(outcome, named, weights, _as_tuple(by), covariates=known)
 
     @property
     def predicted(self) -> tuple[str, ...]:
@@ -171,6 +177,7 @@ class NamedColumns:
             None if self.weights is None else column(self.weights),
             {name: batch_labels(_native(frame, name), name=name) for name in self.groups} or None,
             number,
+            {name: _native(frame, name) for name in self.covariates} or None,
         )
 
     def pieces(self, frame: Any) -> tuple[Batch, ...]:

@@ -17,6 +17,7 @@ from calibrant.inputs.labels import Rows
 from calibrant.inputs.named import named_columns
 
 MAX_COVARIATES = 200
+LARGEST = 1e300  # sums and differences of larger numbers leave float64
 MAX_CATEGORIES = 16  # of one covariate; the rarest of more are pooled
 OTHERS = "other"
 NEITHER_NUMBERS_NOR_TEXTS = (Decimal, Fraction, complex, date, time, timedelta)  # not categories either
@@ -66,15 +67,27 @@ class Covariates:
                 labels[j] = (*(known[k] for k in often.tolist()), _other(known))
         return Covariates(x, tuple(labels), self.names)
 
+    @property
+    def seen(self) -> Covariates:
+        """The same with those categories alone that rows have."""
+        x, labels = self.x.copy(), list(self.labels)
+        for j, known in enumerate(self.labels):
+            if known:
+                codes, x[:, j] = np.unique(x[:, j].astype(np.intp), return_inverse=True)
+                labels[j] = tuple(known[k] for k in codes.tolist())
+        return Covariates(x, tuple(labels), self.names)
+
     def joined(self, other: Covariates) -> Covariates:
         """Return the rows of both, one after the other; categories are matched by their labels."""
         if self.names != other.names:
             raise SummaryError(
                 f"rows with covariates {', '.join(self.names)} do not merge with those with {', '.join(other.names)}"
             )
-        kinds = [[bool(known) for known in part.labels] for part in (self, other)]
-        if kinds[0] != kinds[1]:
-            raise SummaryError("a covariate has categories in one part and numbers in another")
+        for name, a, b in zip(self.names, self.labels, other.labels, strict=True):
+            if bool(a) != bool(b):
+                raise SummaryError(
+                    f"covariates ({name}) has categories in one part and numbers in another; save it as one type"
+                )
         every = tuple(tuple(sorted({*a, *b})) for a, b in zip(self.labels, other.labels, strict=True))
         return Covariates(np.concatenate([part._coded(every) for part in (self, other)]), every, self.names)
 
@@ -82,9 +95,21 @@ class Covariates:
         x = self.x.copy()
         for j, (known, labels) in enumerate(zip(self.labels, every, strict=True)):
             if known:
-                place = np.array([labels.index(label) for label in known], np.float64)
-                x[:, j] = place[x[:, j].astype(np.intp)]
+                place = {label: k for k, label in enumerate(labels)}
+                x[:, j] = np.array([place[label] for label in known], np.float64)[x[:, j].astype(np.intp)]
         return x
+
+    def refuse_identifiers(self) -> None:
+        """Refuse texts of which most rows have one of their own; those of one batch can be few by chance."""
+        n = len(self.x)
+        for name, labels in zip(self.names, self.labels, strict=True):
+            if len(labels) > max(MAX_CATEGORIES, n / 2):
+                raise InputError(
+                    f"covariates ({name}) has {len(labels):,} different categories in {n:,} rows, such as "
+                    f"{shown(labels[0])} and {shown(labels[-1])}: most of them would have one row. Leave it out, group "
+                    f"them into fewer (the {MAX_CATEGORIES - 1} most frequent are compared, the others are one), or "
+                    "pass numbers"
+                )
 
     def check_codes(self, summary: str) -> None:
         """Refuse codes of a stored summary that are not those of labels."""
@@ -100,11 +125,13 @@ def _other(known: tuple[str, ...]) -> str:
     return name
 
 
-def read_covariate_table(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> Covariates:
+def read_covariate_table(
+    covariates: Any, n: int, keep: NDArray[np.bool_] | None, *, is_batch: bool = False
+) -> Covariates:
     """Return checked covariates of the rows that stayed at the boundary; `keep` marks these among the caller's.
 
     They are numbers (n,) or (n, q), an array of texts or booleans, a data frame, or a mapping from names to columns.
-    Without names they are called x0, x1, ...
+    Without names they are called x0, x1, ... Identifiers are refused, except in one batch of many.
 
     >>> found = read_covariate_table({"age": [30, 41], "city": ["Rome", "Oslo"]}, 2, None)
     >>> found.names, found.labels, found.x.tolist()
@@ -122,7 +149,10 @@ def read_covariate_table(covariates: Any, n: int, keep: NDArray[np.bool_] | None
     if len(read) < len(named):
         raise InputError(f"covariates must have different names; got {shown([name for name, _ in named])}")
     x = np.stack([values for values, _ in read.values()], axis=1)
-    return Covariates(x, tuple(labels for _, labels in read.values()), tuple(read))
+    found = Covariates(x, tuple(labels for _, labels in read.values()), tuple(read))
+    if not is_batch:
+        found.refuse_identifiers()
+    return found
 
 
 def _named(covariates: Any) -> list[tuple[str, Any]]:
@@ -152,8 +182,10 @@ def _column(column: Any, name: str, n: int, keep: NDArray[np.bool_] | None) -> t
     if array.dtype.kind in "iuf":
         with np.errstate(over="ignore"):
             values = array.astype(np.float64)
-        bad = ~np.isfinite(values) & used
-        refuse_where(bad, values, f"covariates ({name}) must be finite", "Drop or repair such rows")
+        bad = ~(np.abs(values) <= LARGEST) & used
+        refuse_where(
+            bad, values, f"covariates ({name}) must be finite and at most 1e300 in size", "Drop or repair such rows"
+        )
         return values[used], ()
     if array.dtype.kind not in "OUSb":
         raise InputError(
@@ -165,12 +197,6 @@ def _column(column: Any, name: str, n: int, keep: NDArray[np.bool_] | None) -> t
     refuse_where(odd, array, expected, "Convert decimals to float, and dates to numbers such as date.toordinal()")
     bad = missing_mask(array) & used
     refuse_where(bad, array, f"covariates ({name}) must not be missing", "Drop such rows, or give them a category")
-    texts = np.array([str(value) for value in array[used].tolist()], dtype=object)
-    labels, code = np.unique(texts, return_inverse=True)
-    if len(labels) > max(MAX_CATEGORIES, texts.size / 2):
-        raise InputError(
-            f"covariates ({name}) has {len(labels):,} different categories in {texts.size:,} rows, such as "
-            f"{shown(labels[0])} and {shown(labels[-1])}: most of them would have one row. Leave it out, group them "
-            f"into fewer (the {MAX_CATEGORIES - 1} most frequent are compared, the others are one), or pass numbers"
-        )
-    return code.astype(np.float64), tuple(str(label) for label in labels)
+    texts = list(map(str, array[used].tolist()))
+    place = {label: k for k, label in enumerate(sorted(set(texts)))}
+    return np.array([place[text] for text in texts], np.float64), tuple(place)

@@ -97,7 +97,8 @@ def judge(case: Case, setting: Setting) -> Verdict:
     ['miscalibrated', 'cannot tell', 'within']
     """
     if case.whole is None:
-        seen = tuple(claim_of(each, "description", setting) for each in case.seen)
+        beside = (evidence for family in case.families for evidence in family.evidence)
+        seen = tuple(claim_of(each, "description", setting) for each in (*case.seen, *beside))
         return Verdict("cannot tell", claims=seen, notes=case.notes)
     scale = Scale.of(case.whole.total, setting)
     ruling = _ruling(case, setting, scale, scale.asked)
@@ -128,7 +129,7 @@ def judge(case: Case, setting: Setting) -> Verdict:
 
 def _at(tolerance: float, ruling: _Ruling) -> AtTolerance:
     subject = ruling.claims[0].subject
-    is_part = subject.kind in ("group", "class", "scores") or subject.part is not None
+    is_part = subject.kind in ("group", "class", "scores", "region") or subject.part is not None
     return AtTolerance(tolerance, ruling.status, part=subject if is_part else None)
 
 
@@ -267,26 +268,26 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
             claims += _explained(evidence, setting, scale)
             (beyond if largest is None or evidence.size.low > largest else doubtful).append(claim)
     is_open = (family.leaves_open and bool(doubtful)) or (setting.rejects(family.pvalue) and not claims)
-    lacking, supported = _required(family, setting, scale, tolerance)
+    lacking, asked = _required(family, setting, scale, tolerance)
     beside = [claim_of(each, "limits", setting, scale) for each in family.beside]
     status: Status = "miscalibrated" if beyond else "cannot tell" if is_open or lacking else "within"
     deciding = next(iter(beyond or [*doubtful, *lacking]), None)
-    return _OnParts(status, deciding, [*claims, *beside, *supported])
+    return _OnParts(status, deciding, [*claims, *beside, *asked])
 
 
 def _required(
     family: Family, setting: Setting, scale: Scale, tolerance: float | None
 ) -> tuple[list[Claim], list[Claim]]:
-    """Return the claim that what is required lacks, and the smallest share of the rows that is supported."""
+    """Return what is required and not supported, and all claims on it: what a larger share of the rows supports too."""
     accepted = scale.usual[-1] if tolerance is None else tolerance
     required = family.required
-    if required is None or required.size.most <= accepted:
+    if required is None:
         return [], []
+    if required.size.most <= accepted:
+        return [], [claim_of(required, "within", setting, scale, accepted)]
+    lacking = claim_of(required, "limits", setting, scale)
     supported = [each for each in required.explanation if each.size.most <= accepted]
-    return (
-        [claim_of(required, "limits", setting, scale)],
-        [claim_of(each, "within", setting, scale, accepted) for each in supported[:1]],
-    )
+    return [lacking], [lacking, *(claim_of(each, "within", setting, scale, accepted) for each in supported[:1])]
 
 
 def _explained(evidence: Evidence, setting: Setting, scale: Scale) -> list[Claim]:
@@ -397,10 +398,6 @@ def _looked_at(case: Case) -> list[Note]:
     parts = [(family.tested, family.name) for family in case.families]
     ranges = [(case.whole.similar, "ranges of similar scores")] if case.whole.similar else []
     if any(family.pvalue is not None for family in case.families):
-        return [note("holds for covariates", things=[*ranges, *parts])]
+        return [note("looked at covariates", things=[*ranges, *parts])]
     beyond = [case.looked_at, *(f"these {name}" for _, name in parts)]
-    return [
-        note("holds for", things=[*ranges, *parts], beyond=beyond)
-        if ranges
-        else note("holds on average", beyond=beyond)
-    ]
+    return [note("ranges", things=[*ranges, *parts], beyond=beyond) if ranges else note("average", beyond=beyond)]

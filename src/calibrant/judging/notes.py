@@ -64,7 +64,8 @@ _TEMPLATES: dict[str, dict[str, str]] = {
     },
     "covariates": {
         "no region": "no region of {searched} is off by more than chance ({p:p})",
-        "goes along": "{region}: {also}",
+        "goes along": "{region}, {also}",
+        "not searched": "covariates were not searched: {why}",
         "related": "predictions are off with {searched} ({p:p}), and no region stands out{direction}",
     },
     "parts": {"calm": "none of {tested:,} {things} is off by more than chance"},
@@ -72,12 +73,12 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "threshold": "in any range of scores, such as all above a threshold, the number of events differs from the predicted one by at most "
         "{most:percent up} of all rows ({level:level} confidence, cutoff error)"
     },
-    "holds for": {
-        "holds for": "{things:counts} (errors that cancel within one of them are not seen); not looked at: anything but {beyond:list}. Pass "
+    "looked at": {
+        "ranges": "{things:counts} (errors that cancel within one of them are not seen); not looked at: anything but {beyond:list}. Pass "
         "covariates= (--covariates), what was known of each row, to look for rows that are off by more",
-        "holds on average": "all rows on average; not looked at: anything but {beyond:list}. A group of rows can be off by more, in either "
+        "average": "all rows on average; not looked at: anything but {beyond:list}. A group of rows can be off by more, in either "
         "direction: pass covariates= (--covariates), what was known of each row, to look for it",
-        "holds for covariates": "{things:counts} (errors that cancel within one of them are not seen)",
+        "looked at covariates": "{things:counts} (errors that cancel within one of them are not seen)",
         "mean alone": "{n:rows} show the mean alone: predicted {predicted:share}, observed {observed:share} ({level:level} limits "
         "{limits:percent limits})",
     },
@@ -125,6 +126,7 @@ _TEMPLATES: dict[str, dict[str, str]] = {
     "": {
         "sampled gain": "Recalibration is measured on {n:rows}, drawn at random.",
         "sampled kernel": "Kernel errors (skce_test) are those of {n:rows}, drawn at random.",
+        "sampled covariates": "Covariates are searched in {n:rows}, drawn at random.",
         "sampled rows": "{counted} all {n:rows}; everything else is measured on {some:rows} of them, drawn at random.",
         "no departure": "no departure beyond chance ({level:level} confidence; {p:p})",
         "no joint departure": "all together: no departure beyond chance ({p:p})",

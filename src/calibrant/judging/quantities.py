@@ -46,7 +46,11 @@ QUANTITIES = {
     "rms_error": Quantity(
         "{who} are off by {found}", "off by {value}", "", "", "points", "calibration error", "root mean square"
     ),
-    "mean_error": _points("the mean of {who} is off by {found}", "off by {value}", name="error of the mean"),
+    "mean_error": _points(
+        "so few events show the mean of {who} alone, which is off by {found}",
+        "off by {value}",
+        name="error of the mean",
+    ),
     "cutoff_error": _points("{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
     "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", name="error of coverage"),
     "coverage_shortfall": _points("coverage of {who} falls short by {found}", "short by {value}"),
@@ -123,6 +127,12 @@ QUANTITIES = {
         *("spread × {value}", "too wide (under-confident)", "too narrow (over-confident)", "factor"),
     ),
     "part_error": Quantity("{who} is off by {found}", "at most {value}", unit="points", is_limit=True),
+    "part_coverage_error": Quantity(
+        "coverage of central 50 and 90 % intervals is off in {who} by {found}",
+        *("coverage: at most {value}",),
+        unit="points",
+        is_limit=True,
+    ),
     "average_error": _points("{who} are off by {found}", "off by {value}"),
     # sets of points
     "difference": Quantity("generated and real points differ"),

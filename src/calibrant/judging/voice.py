@@ -77,12 +77,17 @@ def headline(verdict: Verdict) -> str:
 
 def statement(claim: Claim) -> str:
     """Put a claim into one clause: who, what was found, and in brackets how sure that is."""
-    if is_unknown(claim):
-        return f"{claim.rows:,} rows do not bound the error of {who(claim)}"
     quantity = quantity_of(claim.quantity, claim.subject.kind)
+    if is_unknown(claim):
+        if claim.kind == "miscalibrated":
+            return f"{who(claim)} are off, and {claim.rows:,} rows do not bound by how much{brackets_of(claim)}"
+        return f"{claim.rows:,} rows do not bound the error of {who(claim)}"
     written = _written(claim, quantity)
     is_bound = quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high)
-    found = f"at most {written.with_unit(written.high)}" if is_bound else written.with_unit(written.value)
+    found = written.with_unit(written.value)
+    if is_bound:
+        seen = "an amount that tests detect, " if claim.kind == "miscalibrated" else ""
+        found = f"{seen}at most {written.with_unit(written.high)}"
     if claim.never is not None:
         share = words.round_up(100 * (claim.high if is_bound else claim.estimate) / claim.never, 0)
         found += f", {share:.0f} % of the error if it never happened"
@@ -238,6 +243,7 @@ class _Written(NamedTuple):
 
 SCALES = {"points": 100.0, "share": 100.0, "skill": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0, "count": 1.0}
 UNITS = {"points": " points", "share": " %", "skill": " %", "factor": "", "sd": " sd", "number": "", "count": ""}
+SMALL_SHARE = 0.1  # below which shares have a decimal
 LEAST_DIGITS = {"points": None, "share": 0, "skill": 0, "factor": 2, "sd": 2, "number": None, "count": 0}
 
 
@@ -256,6 +262,8 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
     is_distance = quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias"
     compared, digits = None if is_distance else claim.expected, LEAST_DIGITS[quantity.unit]
     limits = claim.low, claim.high, claim.estimate
+    if quantity.unit == "share" and max(limits) < SMALL_SHARE:
+        digits = 1
     low, high, value = words.outward(*limits, claim.tolerance, compared, digits=digits, scale=scale)
     return _Written(value, low, high, expected, unit)
 
@@ -312,7 +320,7 @@ def where(subject: Subject) -> str:
         case "group" | "models" | "pair" | "region":
             return subject.name
         case "parts":
-            return f"any {subject.name} by one covariate"
+            return f"any {subject.name} by one covariate" if subject.name != "all rows" else subject.name
         case "set":
             distance = "" if subject.low is None else f", distances of {subject.low:.2g}"
             return f"{'generated points' if subject.name == 'generated' else f'set {subject.name}'}{distance}"

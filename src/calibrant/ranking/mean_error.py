@@ -53,7 +53,7 @@ class MeanError(NamedTuple):
         """Return the evidence on the mean, given its adjusted p-value; its size is not one of coverage."""
         limits, no_size = (self.estimate, self.low, self.high), Error(math.nan, math.nan, math.nan, math.nan)
         return Family(
-            "the mean", (Evidence(ALL_ROWS, "shift", *limits, self.n, test=TEST, pvalue=pvalue, error=no_size),), 1
+            "means", (Evidence(ALL_ROWS, "shift", *limits, self.n, test=TEST, pvalue=pvalue, error=no_size),), 1
         )
 
 

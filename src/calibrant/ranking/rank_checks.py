@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.core.evidence import Evidence, Family, Subject
 from calibrant.core.findings import Grouped, Measurement, Setting, Table
 from calibrant.core.pvalues import holm
-from calibrant.errors import NotApplicableError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import DistributionRows
@@ -64,6 +64,11 @@ def judged_by_ranks(rows: DistributionRows) -> bool:
     """Tell whether these are draws of rows of one weight; weighted ranks have no exact distribution."""
     w = rows.w
     return rows.kind == "samples" and (is_unit(w) or bool(w.min() == w.max()))
+
+
+def refuse_unequal(rows: DistributionRows, option: str) -> None:
+    if not judged_by_ranks(rows):
+        raise InputError(f"{option}= is used with ranks, which need equal weights; leave {option} or weights out")
 
 
 def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranked:

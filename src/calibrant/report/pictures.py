@@ -163,7 +163,7 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
     root = inlined(stream.getvalue(), prefix, label)
     marks = plots.marks(curve.kind, columns, details)
     panels = sorted({mark.panel for mark in marks})
-    most = places if len(panels) == 1 else max(MIN_MARKS_PER_PANEL, places // len(panels))
+    most = places if len(panels) == 1 else max(MIN_MARKS_PER_PANEL, places // max(1, len(panels)))
     for k in panels:
         of_panel = sorted(mark for mark in marks if mark.panel == k)  # several lines come one after another
         root.append(_hover(ax if k < 0 else ax.child_axes[k], [of_panel[i] for i in _spread(of_panel, most)]))

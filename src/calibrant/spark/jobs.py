@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.auditing.job import AuditJob
+from calibrant.auditing.job import AuditJob, check_part
 from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
@@ -69,6 +69,7 @@ def audit(
     prediction: Any = None,
     weights: str | None = None,
     groups: Any = None,
+    covariates: Any = None,
     classes: Any = None,
     pos_label: Any = None,
     exact: bool = False,
@@ -77,6 +78,7 @@ def audit(
     relative: bool = False,
     alternative: Alternative | None = None,
     calibration_size: int | None = None,
+    part: float | None = None,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
@@ -89,7 +91,10 @@ def audit(
         As in `measure`; predictions of any kind.
     groups
         The name of a column of labels, or a list of names. Every group is tested.
-    classes, pos_label, level, tolerance, relative, alternative, calibration_size, resamples, names, rng
+    covariates
+        The name of a column that was known when the prediction was made, as in `calibrant.audit`, or a list of names.
+        They are searched in up to 100,000 rows, drawn at random.
+    classes, pos_label, level, tolerance, relative, alternative, calibration_size, part, resamples, names, rng
         As in `calibrant.audit`.
     exact
         Whether all different scores are kept, in the end on the driver. Without it rows are counted in the cells of a
@@ -108,10 +113,9 @@ def audit(
         result = calibrant.spark.audit(frame, y="clicked", prediction="score", groups="country")
         result.to_html("report.html")
     """
-    job = AuditJob(
-        exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size
-    )
-    named = NamedColumns.read(y, prediction, weights, groups)
+    given = exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size
+    job = AuditJob(*given, share=check_part(part, covariates))
+    named = NamedColumns.read(y, prediction, weights, groups, covariates)
     return run(job, named, selected(data, named))
 
 
