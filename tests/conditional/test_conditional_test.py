@@ -383,7 +383,7 @@ class TestProperties:
         with pytest.raises(InputError, match="equal weights"):
             found(y, draws, x, weights=np.exp(x[:, 0]))
 
-    @pytest.mark.parametrize("factor", [1e-300, 1e300])
+    @pytest.mark.parametrize("factor", [1e-300, 1e299])
     def test_units_of_covariates_do_not_matter(self, factor):
         one, other = (found(OFF, P, X * f) for f in (1.0, factor))
         assert one.pvalue == other.pvalue

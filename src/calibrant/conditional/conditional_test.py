@@ -33,7 +33,7 @@ from calibrant.conditional.statistics import (
     Redrawn,
     Searched,
     Statistics,
-    critical,
+    critical_place,
     features,
     joint_pvalues,
     pairs_of,
@@ -203,7 +203,7 @@ class ConditionalOptions:
         check_choice("alternative", self.alternative, None, "two-sided", "less", "greater")
         if self.calibration_size is not None:
             object.__setattr__(self, "calibration_size", check_count("calibration_size", self.calibration_size))
-        critical(np.zeros(self.resamples), self.level)
+        critical_place(self.resamples, self.level)
         generator(self.rng)
         self.ranked_by  # noqa: B018  # refuses options that do not go together
 

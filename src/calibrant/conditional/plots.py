@@ -20,7 +20,7 @@ MAP_ROOM = (3.2, 3.0, 0.6, 3.4)  # left, above, right and below a panel, in size
 
 
 def _drawn_column(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Return which column is drawn: that of the first region if it has cells, else the one clearest off 0."""
+    """Return which column is drawn: that of the first region if it has cells, or that furthest from 0 by its limits."""
     of_regions = [str(details["columns"][region.column]) for region in details["regions"][:1]]
     if of_regions and of_regions[0] in columns["column"]:
         return of_regions[0]

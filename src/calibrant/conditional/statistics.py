@@ -304,10 +304,14 @@ def critical(largest: FloatArray, level: float, copies: int = 1) -> float:
 
     For `copies` coordinates with redraws of one it is the quantile at their share of the error rate.
     """
-    B = largest.size
+    if copies > 1:
+        return float(np.quantile(largest, 1 - (1 - level) / copies, method="higher"))
+    return float(np.sort(largest)[critical_place(largest.size, level) - 1])
+
+
+def critical_place(B: int, level: float) -> int:
+    """Return ⌈level (B + 1)⌉; refuse fewer redraws than that."""
     k = math.ceil(level * (B + 1) - 1e-9)
     if k > B:
         raise InputError(f"resamples must be at least {math.ceil(level / (1 - level) - 1e-9):,} for level={level:g}")
-    if copies > 1:
-        return float(np.quantile(largest, 1 - (1 - level) / copies, method="higher"))
-    return float(np.sort(largest)[k - 1])
+    return k
