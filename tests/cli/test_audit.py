@@ -284,3 +284,7 @@ def test_covariates_of_probabilities(run, refused, folder, require, monkeypatch)
     done = run("audit", "c.csv", "--y y --p p --covariates all --part 0.5 --json")
     assert done.is_audit(expected)
     assert "--covariates all leaves out 'id': covariates (id) has 600 different categories" in done.err
+    monkeypatch.setattr("calibrant.core.row_sample.MAX_ROWS_KEPT", n)
+    streamed = run("audit", "c.csv", "--y y --p p --covariates all --part 0.5 --json --stream")
+    assert streamed.is_audit(expected)
+    assert "--covariates all leaves out 'id'" in streamed.err

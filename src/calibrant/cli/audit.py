@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from calibrant.report.audit import Audit
 
-LABEL_ROWS = 10_000  # rows from which labels are taken
+LABEL_ROWS = 10_000  # first rows, which tell labels and the columns that can be searched
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
 NEED_ALL_ROWS = ("--clusters", "--percent", "--normalise", "--log-density-y")
 
@@ -49,7 +49,10 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
         request, columns, scan = scan_of(files, request)
         reading = scan.reading()
         many = request.stream or request.resume or reading.likely_rows() > MAX_ROWS_AT_ONCE
-        rows = _first_outcomes(scan) if many else reading.whole()
+        rows = _first_rows(scan, scan.columns.needed[:1]) if many else reading.whole()
+        if many and request.covariates == ALL:
+            usable = tuple(_usable(_first_rows(scan, columns.covariates).to_dict()))
+            scan = replace(scan, columns=replace(scan.columns, covariates=usable))
     labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
         return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []))
@@ -115,7 +118,7 @@ def prediction_of(batch: Batch, request: Request) -> Any:
 
 def tell_kept(scan: Scan, rows: pl.DataFrame) -> None:
     if scan.where is not None:
-        every = sum(frame.height for frame in _outcomes(replace(scan, where=None), 1 << 20))
+        every = sum(frame.height for frame in _frames(replace(scan, where=None), scan.columns.needed[:1], 1 << 20))
         tell(f"--where keeps {rows.height:,} of {every:,} rows")
 
 
@@ -181,15 +184,15 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
     return scan.found(job, kept if request.resume else None)
 
 
-def _outcomes(scan: Scan, size: int) -> Iterator[pl.DataFrame]:
+def _frames(scan: Scan, names: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
     for found in scan.files:
         table = open_table(found.path, format=scan.format, dialect=scan.dialect)
-        yield from table.frames(scan.columns.needed[:1], scan.where, size=size, constants=found.constants)
+        yield from table.frames(names, scan.where, size=size, constants=found.constants)
 
 
-def _first_outcomes(scan: Scan) -> pl.DataFrame:
+def _first_rows(scan: Scan, names: Sequence[str]) -> pl.DataFrame:
     scan.reading().open(0)  # in which all columns must be
-    first = next((frame for frame in _outcomes(scan, LABEL_ROWS) if frame.height), None)
+    first = next((frame for frame in _frames(scan, names, LABEL_ROWS) if frame.height), None)
     if first is None:
         raise nothing_to_measure([found.path for found in scan.files], scan.where)
     return first.head(LABEL_ROWS)
