@@ -14,6 +14,7 @@ from calibrant import (
     Samples,
     Sets,
     conditional_test,
+    examples,
     ranks,
     summarize,
 )
@@ -458,3 +459,13 @@ def test_region_is_equal_by_value():
     assert one == other
     assert one[0] != 3
     assert isinstance(one[0], Region)
+
+
+def test_further_regions_say_where_rows_were_set_aside():
+    churn = examples.churn()
+    x = np.random.default_rng(0).normal(size=churn.y.size)
+    first, second, third = conditional_test(churn.y, churn.p, covariates=x, resamples=199).details["regions"]
+    assert [each.where for each in (first, second)] == ["predictions up to 0.077", "predictions above 0.685"]
+    assert third.where == "predictions up to 0.235 (other rows)"
+    assert not (first.rows & third.rows).any()
+    assert "difference 220 % of the prediction, 95 % limits 130 to 340" in first.text

@@ -217,6 +217,7 @@ def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
     where, bounds = in_words(look.scan, found.place)
     which = "rows" if is_first else "other rows"
     counted = f"for {where} ({seen.n:,} {which})" if where else f"for all {which} ({seen.n:,})"
+    overlaps = bool(where) and look.scan.rows(found.place, look.scan.covariates.x).sum() > rows.sum()
     also = _going_along(table, chosen)
     return Region(
         chosen,
@@ -228,7 +229,7 @@ def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
         **numbers,
         z=found.z,
         pvalue=look.limits.pvalue(found.charged),
-        where=where or f"all {which}",
+        where=(f"{where} (other rows)" if overlaps else where) or f"all {which}",
         also=also,
         text=f"{counted} {statement}" + (f"; {also}" if also else ""),
     )
@@ -257,11 +258,10 @@ def _share_in_words(column: Column, seen: RegionMean, low: float, high: float, c
 
 def _difference(seen: RegionMean, low: float, high: float, confidence: float) -> str:
     scale, unit = 100.0, "points"
-    if min(seen.stated, 1 - seen.stated) < RARE:
+    if seen.stated < RARE:
         scale, unit = 100.0 / seen.stated, "% of the prediction"
-    ends = (f"{end:.2g}" for end in (words.significant(scale * low, 2, words.round_down), scale * high))
-    limits = f"{100 * confidence:.4g} % limits {' to '.join(map(words.minus, ends))}"
-    value = words.minus(f"{scale * seen.mean:.2g}")
+    limits = f"{100 * confidence:.4g} % limits {words.short_limits(scale * low, scale * high)}"
+    value = words.minus(f"{float(f'{scale * seen.mean:.2g}'):g}")
     return f"difference {value} {unit}, {limits}, adjusted for all regions looked at"
 
 
