@@ -101,7 +101,7 @@ class TestSizes:
         message = refusal(tarp_ranks, [2.5, 1e-200], Samples([[2.0, 3.0], [2e-200, 1.0]]), **given)
         assert f"the reference of row {row}" in message
 
-    @pytest.mark.parametrize("factor", [1e-310, 1e-160, 1e160, 1e307])
+    @pytest.mark.parametrize("factor", [1e-310, 1e-160, 1e160, 1e299])
     def test_covariates_that_are_permuted_have_no_unit(self, factor):
         found = conditional_test(Y, Samples(DRAWS), covariates=X * factor, resamples=99, method="trend")
         expected = conditional_test(Y, Samples(DRAWS), covariates=X, resamples=99, method="trend")
