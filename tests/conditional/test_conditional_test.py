@@ -429,8 +429,6 @@ class TestBadInput:
             found(OFF, P, null="alike")
         with pytest.raises(InputError, match="for events, intervals, sets and quantiles"):
             found(OFF, P2, clusters=np.arange(N))
-        with pytest.raises(InputError, match="has no side, and the alternative is 'less'"):
-            found(OFF, P, method="trend", alternative="less")
         with pytest.raises(InputError, match="alternative= is for events, intervals, sets and quantiles"):
             found(Z, Normal(np.zeros(N), 1.0), alternative="less")
         with pytest.raises(InputError, match="clusters= is for events, intervals, sets and quantiles"):

@@ -56,7 +56,7 @@ def where_off(facts: Facts, setting: Setting) -> Where:
     family = covariate_family(found, residuals.columns, residuals.units, setting.families, setting.part)
     functions = found.details.get("function_each", ())
     related = (functions,) if isinstance(functions, str) else tuple(functions)
-    is_related = setting.rejects(family.pvalue)
+    is_related = family.pvalue is not None and family.pvalue <= 1 - setting.level
     return Where(
         family,
         tuple(_notes(found, family, setting)),

@@ -284,13 +284,6 @@ def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...]
         clusters = kept.clusters[order] if kept.clusters.size else None
     w = np.asarray(w / w.mean())
     alternative = _checked_alternative(kind, residuals, options)
-    if options.method == "trend" and alternative != "two-sided":
-        raise InputError(
-            f'{{method=trend}} has no side, and the alternative is {alternative!r}; pass alternative="two-sided", or '
-            "another method",
-            option="method",
-            trend="trend",
-        )
     is_of_draws = residuals.ranks is not None and not residuals.ranks.cells
     if options.null == "alike" or (options.null is None and is_of_draws):
         residuals = permuted(residuals, w)
