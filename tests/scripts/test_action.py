@@ -39,7 +39,7 @@ def step(place, **inputs):
 
 def test_a_gate_that_fails_writes_a_summary(place):
     options = "--y label\n--p score"
-    status, summary, _ = step(place, file="my predictions.csv", options=options, **{"fail-if": "ece > 0.05\nece > 2"})
+    status, summary, _ = step(place, file="my predictions.csv", options=options, **{"fail-if": "ece > 0.05\nece > 0.5"})
     assert status == 1
     assert "| ❌ failed | ece |" in summary
     assert summary.count("| ece |") == 2
