@@ -55,7 +55,7 @@ PAIRS = (
          lambda m: np.sum(import_module("sklearn.calibration").calibration_curve(Y, P, n_bins=10)[0]),
          lambda: np.nansum(cb.reliability_curve(Y, P, bins=10).mean_observed), "the sum of the observed frequencies"),
     Pair("scikit-learn", "metrics.mean_pinball_loss", "quantile_score",
-         lambda m: m.mean_pinball_loss(REAL, MEAN, alpha=0.3), lambda: np.ravel(cb.quantile_score(REAL, MEDIAN))[0]),
+         lambda m: m.mean_pinball_loss(REAL, MEAN, alpha=0.3), lambda: cb.quantile_score(REAL, MEDIAN)),
     Pair("torchmetrics", "binary_calibration_error, l1", "ece",
          lambda m: m.binary_calibration_error(tensor(P), tensor(Y), n_bins=15), lambda: cb.ece(Y, P, bins=15)),
     Pair("torchmetrics", "binary_calibration_error, max", "mce",
@@ -63,7 +63,7 @@ PAIRS = (
          lambda: cb.mce(Y, P, bins=15)),
     Pair("torchmetrics", "multiclass_calibration_error", "ece",
          lambda m: m.multiclass_calibration_error(tensor(DIGITS.P), tensor(DIGITS.y), num_classes=10, n_bins=15),
-         lambda: cb.ece(DIGITS.y, DIGITS.P, bins=15)),
+         lambda: cb.ece(DIGITS.y, DIGITS.P, bins=15), "counted in float32 there"),
     Pair("netcal", "metrics.ECE", "ece", lambda m: m.ECE(15).measure(P, Y), lambda: cb.ece(Y, P, bins=15)),
     Pair("netcal", "metrics.MCE", "mce", lambda m: m.MCE(15).measure(P, Y), lambda: cb.mce(Y, P, bins=15)),
     Pair("relplot", "smECE", "smooth_ece", lambda m: m.smECE(f=P, y=Y), lambda: cb.smooth_ece(Y, P),
@@ -102,7 +102,9 @@ SAME = 1e-6  # relative: several peers count in float32
 
 def shown(pair: Pair) -> list[str]:
     """Return a line of the table: both names, both numbers, and whether they are the same."""
-    theirs, ours = float(pair.call(import_module(MODULES[pair.package]))), float(pair.value())
+    theirs, ours = (
+        float(np.ravel(found)[0]) for found in (pair.call(import_module(MODULES[pair.package])), pair.value())
+    )
     same = abs(theirs - ours) <= SAME * abs(ours)
     return [pair.theirs, pair.ours, f"{theirs:.10g}", f"{ours:.10g}", "same" if same else pair.why or "DIFFERENT"]
 
