@@ -120,6 +120,8 @@ class TestEvents:
         assert found(OFF, P, alternative="greater").details["regions"][0].difference > 0
         assert found(OFF, P, alternative="less").details["regions"][0].difference < 0
         assert "trend" not in found(OFF, P, alternative="less").details
+        with pytest.raises(InputError, match="a trend has no side: leave alternative= out"):
+            found(OFF, P, alternative="less", method="trend")
         low = (RNG.random(N) < np.where(HALF, P - 0.15, P)).astype(int)
         assert found(low, P, alternative="greater").pvalue > 0.05 >= found(low, P, alternative="less").pvalue
 
@@ -208,6 +210,7 @@ class TestOtherKinds:
         assert "alternative less" in result.method
         assert "size" in result.details["covariates"]
         assert result.details["regions"][0].difference < 0
+        assert found(y, sets, method="trend").method.startswith("trend on 99 redraws")
         with pytest.raises(NotApplicableError, match="level of the sets"):
             found(y, Sets(mask))
 
@@ -318,9 +321,9 @@ class TestLevel:
     def test_smallest_pvalue_is_exact(self):
         # Every set of a pool has the p-value that is its place: their distribution is uniform.
         T = np.random.default_rng(0).normal(size=(2, 20))
-        p = [smallest(np.roll(T, -b, axis=1), [slice(None)])[0] for b in range(20)]
+        p = [smallest(np.roll(T, -b, axis=1)[:, :, None])[0] for b in range(20)]
         assert sorted(p) == pytest.approx(np.arange(1, 21) / 20)
-        assert smallest(np.ones((2, 10)), [slice(None)]).tolist() == [1.0]
+        assert smallest(np.ones((2, 10, 1))).tolist() == [1.0]
 
 
 class TestProperties:

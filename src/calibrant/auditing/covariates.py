@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from calibrant.conditional.conditional_map import map_of
-from calibrant.conditional.conditional_test import ConditionalOptions, found_of, prepare, refuse_outcomes
+from calibrant.conditional.conditional_test import ConditionalOptions, Found, found_of, prepare, refuse_outcomes
 from calibrant.conditional.evidence import SHARE_NAMES, covariate_family
 from calibrant.conditional.kept import KeptCovariates
 from calibrant.core.evidence import Family, Note, note
@@ -47,7 +46,7 @@ def where_off(facts: Facts, setting: Setting) -> Where:
     try:
         kept, options = _kept(facts, setting)
         prepared = prepare(kept, options, setting.class_names)
-        found = found_of(kept, options, setting.class_names)
+        found = found_of(prepared)
     except NotApplicableError as reason:
         if setting.part is not None:
             raise
@@ -60,7 +59,7 @@ def where_off(facts: Facts, setting: Setting) -> Where:
     return Where(
         family,
         tuple(_notes(found, family, setting)),
-        (_section(found, kept, options, setting),),
+        (_section(found, prepared, setting),),
         related=related if is_related and residuals.contrast else (),
     )
 
@@ -103,7 +102,7 @@ def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
     return [note("related", searched=searched, p=family.pvalue, direction=f": {direction}" if direction else "")]
 
 
-def _section(found: TestResult, kept: Any, options: ConditionalOptions, setting: Setting) -> Section:
+def _section(found: TestResult, prepared: Found, setting: Setting) -> Section:
     measured = [
         Measurement(
             "conditional_test",
@@ -124,14 +123,13 @@ def _section(found: TestResult, kept: Any, options: ConditionalOptions, setting:
         "Where in what was known of each row",
         "Are predictions right wherever the covariates lie?",
         tuple(measured),
-        _figures(found, kept, options, setting),
+        _figures(found, prepared),
         _tables(found),
     )
 
 
-def _figures(found: TestResult, kept: Any, options: ConditionalOptions, setting: Setting) -> tuple[Figure, ...]:
-    regions = tuple(region.without_rows() for region in found.details["regions"])
-    curve = map_of(kept, replace(options, resamples=max(MIN_REDRAWS, options.resamples)), regions, setting.class_names)
+def _figures(found: TestResult, prepared: Found) -> tuple[Figure, ...]:
+    curve = map_of(prepared, tuple(region.without_rows() for region in found.details["regions"]))
     return () if curve is None else (Figure("conditional_map", "Predictions along the covariates", READING, curve),)
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.conditional.cells import BOX_CELLS, INTERVAL_CELLS, Axis, CellSums
+from calibrant.conditional.cells import INTERVAL_CELLS, Axis, CellSums
 from calibrant.conditional.conditional_test import (
-    CONDITIONAL_TEST,
     JUDGED,
     ConditionalOptions,
+    Found,
     Predictions,
+    found_of,
     keep_covariates,
     prepare,
 )
@@ -71,8 +72,7 @@ def conditional_map(
         (NaN for categories), `rows`, `column`, `observed`, `predicted`, `difference`, `low`, `high`. Of draws and
         distributions the difference is the shift of the outcomes in predictive standard deviations, positive if
         predictions are too low, or the log of the factor that the spread needs. Covariates are ordered by their
-        clearest cell. Details have the `regions` of `conditional_test`, and `pair_difference`, the difference in 8 × 8
-        cells, where the first is a box.
+        clearest cell. Details have the `regions` of `conditional_test`.
 
     Examples
     --------
@@ -135,11 +135,10 @@ def largest_squares(
     cells: Cells, scale: FloatArray, searched: Searched, B: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return the largest Z² over all cells and columns of each of B redraws of calibrated predictions."""
-    residuals, w = searched.residuals, searched.w[:, None, None]
-    K = residuals.columns_drawn
+    residuals, w, K = searched.residuals, searched.w[:, None, None], searched.residuals.K
 
     def largest(F: FloatArray) -> FloatArray:
-        Z = cells.totals((w * F).reshape(residuals.n, -1)).reshape(len(scale), -1, K) * scale[:, None, :K]
+        Z = cells.totals((w * F).reshape(residuals.n, -1)).reshape(len(scale), -1, K) * scale[:, None]
         return np.asarray((Z**2).max(axis=(0, 2)))[None]
 
     found = of_redraws(residuals, largest, B, rng, size=max(1, NUMBERS_AT_ONCE // (residuals.n * K)))
@@ -147,24 +146,23 @@ def largest_squares(
 
 
 def _finish(kept: Any, options: MapOptions) -> Curve:
-    curve = map_of(kept, options.asked, CONDITIONAL_TEST.finish(kept, options.asked).details["regions"])
+    found = prepare(kept, options.asked)
+    curve = map_of(found, found_of(found).details["regions"])
     if curve is None:
         raise NotApplicableError("no cell of a covariate has enough rows; more rows are needed")
     return curve
 
 
-def map_of(
-    kept: Any, options: ConditionalOptions, regions: tuple[Region, ...], class_names: tuple[str, ...] = ()
-) -> Curve | None:
+def map_of(found: Found, regions: tuple[Region, ...]) -> Curve | None:
     """Return the map, given the regions of the same rows; None if no cell has enough rows."""
-    found = prepare(kept, replace(options, null="calibrated", alternative="two-sided"), class_names)
-    searched, residuals = found.searched, found.searched.residuals
+    searched, residuals, options = found.calibrated, found.calibrated.residuals, found.options
     cells = Cells.of(searched.covariates)
-    scale = searched.rule.scale(cells.totals(searched.rule.measures))  # (T, m)
+    scale = searched.rule.scale(cells.totals(searched.rule.measures))  # (T, K)
     if not scale.any():
         return None
     squares = largest_squares(cells, scale, searched, options.resamples, generator(options.rng))
     reach = math.sqrt(critical(squares, options.level, residuals.C))
+    scale = np.tile(scale, residuals.C)  # (T, m)
     ranked = _clearest_first(cells, scale, searched, regions)
     shown = sorted(np.argwhere(scale).tolist(), key=lambda at: (ranked.index(cells.covariate[at[0]]), at[1], at[0]))
     lines = [_line(cells, searched, t, k, reach) for t, k in shown]
@@ -172,7 +170,7 @@ def map_of(
         kind="conditional_map",
         columns={key: np.array([line[key] for line in lines], dtype=TEXTS.get(key)) for key in lines[0]},
         method=f"limits of {len(lines):,} cells together, {options.resamples:,} redraws of calibrated predictions",
-        n=kept.n,
+        n=residuals.n,
         details={
             "names": residuals.names,
             "columns": tuple(column.text for column in residuals.columns),
@@ -180,7 +178,6 @@ def map_of(
             "level": options.level,
             "covariates": tuple(searched.covariates.names[j] for j in ranked),
             "regions": regions,
-            **_pair(regions, searched),
         },
     )
 
@@ -217,20 +214,6 @@ def _line(cells: Cells, searched: Searched, t: int, k: int, reach: float) -> dic
         "column": residuals.columns[k].text,
         **seen.numbers(reach, share=residuals.is_share, unit=float(residuals.units[k])),
     }
-
-
-def _pair(regions: tuple[Region, ...], searched: Searched) -> dict[str, Any]:
-    """Return the difference in the cells of the two covariates of the first region, if it is a box."""
-    if not regions or len(regions[0].covariates) < 2:
-        return {}
-    first, table, residuals = regions[0], searched.covariates, searched.residuals
-    axes = [Axis(table.x[:, j], len(table.labels[j]), BOX_CELLS) for j in first.covariates]
-    code = axes[0].code.astype(np.intp) * axes[1].cells + axes[1].code
-    cells = axes[0].cells * axes[1].cells
-    w, F = searched.w, residuals.F[:, first.column]
-    total, weight = np.bincount(code, w * F, minlength=cells), np.bincount(code, w, minlength=cells)
-    mean = np.where(weight > 0, residuals.units[first.column] * total / np.where(weight > 0, weight, 1.0), np.nan)
-    return {"pair": first.names, "pair_difference": mean.reshape(axes[0].cells, axes[1].cells)}
 
 
 CONDITIONAL_MAP = enter(

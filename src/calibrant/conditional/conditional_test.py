@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.conditional.cells import MIN_REGION_ROWS
 from calibrant.conditional.kept import KeptCovariates
 from calibrant.conditional.parts import average_error, parts
-from calibrant.conditional.regions import Limits, Look, Region, found_regions, named
+from calibrant.conditional.regions import Limits, Region, found_regions
 from calibrant.conditional.residuals import (
     FUNCTIONS,
     OF_ROWS,
@@ -30,17 +30,16 @@ from calibrant.conditional.residuals import (
 from calibrant.conditional.statistics import (
     MIN_ROWS,
     Method,
-    Redrawn,
     Searched,
     Statistics,
     critical_place,
     features,
     joint_pvalues,
     pairs_of,
+    upper_places,
 )
 from calibrant.core.annotations import Alternative, Labels, Outcomes, Quantities, Quantity, Rng
 from calibrant.core.catalogue import Entry, enter, public
-from calibrant.core.null import upper_counts
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -256,10 +255,12 @@ def refuse_outcomes(rows: Any, x: Covariates) -> None:
 class Found:
     """What is searched, and how."""
 
-    searched: Searched
+    searched: Searched  # with the null hypothesis of the test
+    calibrated: Searched  # with that of calibrated predictions
     order: NDArray[np.intp]  # which of the caller's rows these are
     alternative: Alternative
     options: ConditionalOptions
+    given: int  # number of covariates, before those that do not vary were left out
     said: tuple[str, ...]
 
     @cached_property
@@ -272,7 +273,10 @@ class Found:
 
 
 def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> Found:
-    """Return the rows in the order of their values, as residuals, with the covariates that vary."""
+    """Return the rows in the order of their values, as residuals, with the covariates that vary.
+
+    Columns are called by these names of classes.
+    """
     if kept.n < MIN_ROWS:
         raise NotApplicableError(f"a search of covariates needs at least {MIN_ROWS} rows; got {kept.n}")
     order = kept.order()
@@ -284,16 +288,17 @@ def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...]
         clusters = kept.clusters[order] if kept.clusters.size else None
     w = np.asarray(w / w.mean())
     alternative = _checked_alternative(kind, residuals, options)
-    is_of_draws = residuals.ranks is not None and not residuals.ranks.cells
-    if options.null == "alike" or (options.null is None and is_of_draws):
-        residuals = permuted(residuals, w)
+    is_alike = options.null == "alike" or (options.null is None and kind == "draws")
+    contrasts = permuted(residuals, w) if is_alike else None
     if (residuals.v <= 0).all():
         raise NotApplicableError("every prediction is certain: 0, 1 or a level of 0 or 1. No error can be searched for")
     if clusters is not None:
         clusters = _checked_clusters(clusters, residuals)
         residuals = replace(residuals, law=flipped(residuals.F, clusters))
     table, said = _searched_covariates(kept, order, residuals, options)
-    return Found(Searched(residuals, table, w, clusters), order, alternative, options, (*said, *residuals.said))
+    calibrated = Searched(residuals, table, w, clusters)
+    searched = calibrated if contrasts is None else calibrated._replace(residuals=contrasts)
+    return Found(searched, calibrated, order, alternative, options, len(kept.names), (*said, *residuals.said))
 
 
 def _of_kind(rows: Any, options: ConditionalOptions, class_names: tuple[str, ...]) -> Residuals:
@@ -309,13 +314,17 @@ def _of_kind(rows: Any, options: ConditionalOptions, class_names: tuple[str, ...
 
 
 def _checked_alternative(kind: str, residuals: Residuals, options: ConditionalOptions) -> Alternative:
+    given, is_trend = options.alternative, options.method == "trend"
     if kind not in CONFORMAL:
         _only_for("intervals and sets", "calibration_size", options.calibration_size)
-    if options.alternative is None:
-        return "less" if kind == "sets" or options.calibration_size is not None else "two-sided"
-    if options.alternative != "two-sided" and residuals.columns[0].quantity not in ONE_SIDED:
-        _only_for(OF_SHARES, "alternative", options.alternative)
-    return options.alternative
+    if given is None:
+        is_promise = kind == "sets" or options.calibration_size is not None
+        return "less" if is_promise and not is_trend else "two-sided"
+    if given != "two-sided" and residuals.columns[0].quantity not in ONE_SIDED:
+        _only_for(OF_SHARES, "alternative", given)
+    if given != "two-sided" and is_trend:
+        raise InputError('a trend has no side: leave {alternative=} out, or pass method="scan"', option="alternative")
+    return given
 
 
 def _checked_clusters(clusters: NDArray[Any], residuals: Residuals) -> NDArray[np.intp]:
@@ -350,72 +359,62 @@ def _with_column(table: Covariates, name: str, values: FloatArray) -> Covariates
     return Covariates(np.column_stack([table.x, values]), (*table.labels, ()), (*table.names, name))
 
 
-def found_of(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> TestResult:
-    """Return the result of the test of kept rows; columns are called by these names of classes."""
-    rng = generator(options.rng)
-    found = prepare(kept, options, class_names)
-    searched, tests, B = found.searched, found.tests, options.resamples
-    residuals = searched.residuals
-    T = Redrawn(tests.observed(), tests.redrawn(B, rng))
-    p = joint_pvalues(T)
-    each = np.stack([upper_counts(T.sets(c))[:, 0] for c in range(len(p))], axis=1) / (B + 1)  # (S, C)
-    regions, details = _where(found, T, p, options.level)
-    average = average_error(searched, options.level, rng) if found.alternative == "two-sided" else None
+def found_of(found: Found) -> TestResult:
+    """Return the result of the test."""
+    searched, tests, B, level = found.searched, found.tests, found.options.resamples, found.options.level
+    residuals, rng = searched.residuals, generator(found.options.rng)
+    T = tests.of_data_and_redraws(B, rng)
+    p = joint_pvalues(T, is_alone=residuals.is_alone)
+    each = upper_places(T)[:, 0] / (B + 1)  # (S, C)
+    regions, details = _where(found, T, p)
+    average = average_error(searched, level, rng) if found.alternative == "two-sided" else None
     mean = np.average(residuals.F if residuals.raw is None else residuals.raw, axis=0, weights=searched.w)
     return TestResult(
         statistic=float(each.min()),
         pvalue=float(p.min()),
         estimate=float(mean[0]) if mean.size == 1 else mean,
         method=_words(found, B),
-        n=kept.n,
+        n=residuals.n,
         details={
             "columns": tuple(column.text for column in residuals.columns),
             "names": residuals.names,
             "covariates": searched.covariates.names,
-            "given": len(kept.names),
+            "given": found.given,
             **{name: float(values.min()) for name, values in zip(tests.names, each, strict=True)},
             **details,
             "regions": tuple(region.reordered(found.order) for region in regions),
-            "parts": parts(searched, options.level, found.alternative),
+            "parts": parts(searched, level, found.alternative),
             "average_error": average,
-            "visible": tests.visible(T.redrawn, options.level),
-            "direction": _direction(searched, tests, p, each, options.level),
+            "visible": tests.visible(T, level),
+            "direction": _direction(searched, tests, p, each, level),
             "smallest possible": 1 / (B + 1),
-            **_of_coordinates(found, p, regions, options.level),
+            **_of_coordinates(searched, tests, p, level),
         },
     )
 
 
-def _where(found: Found, T: Redrawn, p: FloatArray, level: float) -> tuple[tuple[Region, ...], dict[str, Any]]:
+def _where(found: Found, T: FloatArray, p: FloatArray) -> tuple[tuple[Region, ...], dict[str, Any]]:
     """Return the regions that are stated, and the largest charged square with that which a region must reach."""
-    tests = found.tests
+    tests, level = found.tests, found.options.level
     if "scan" not in tests.names:
         return (), {"largest": math.nan, "critical": math.nan}
-    k = tests.names.index("scan")
-    limits = Limits.of(T.redrawn[k].max(axis=1), level, len(p) if T.is_shared else 1)
+    squares = T[tests.names.index("scan")]
+    limits = Limits.of(squares[1:].max(axis=1), level, len(p) if found.searched.residuals.is_alone else 1)
     related = np.flatnonzero(p <= 1 - level).tolist() if len(p) > 1 else [0]
     regions = found_regions(found.searched, tests.scan, related, limits)
-    return regions, {"largest": float(T.observed[k].max()), "critical": limits.critical}
+    return regions, {"largest": float(squares[0].max()), "critical": limits.critical}
 
 
-def _of_coordinates(found: Found, p: FloatArray, regions: tuple[Region, ...], level: float) -> dict[str, Any]:
+def _of_coordinates(searched: Searched, tests: Statistics, p: FloatArray, level: float) -> dict[str, Any]:
     """Return the p-value of each coordinate, and what of its ranks changes most: "shift", "spread" or nothing."""
-    residuals, scan = found.searched.residuals, found.tests.scan
+    residuals = searched.residuals
     if residuals.is_share:
         return {}
-    K = len(residuals.columns) // residuals.C
-    functions = []
-    for c in range(residuals.C):
-        own = [region.column for region in regions if region.column // K == c]
-        if not own and not scan.is_empty:
-            own = [named(Look(found.searched, scan, c, Limits(np.zeros(1), 0.0, level))).column]
-        function = residuals.columns[own[0]].quantity if own else FUNCTIONS[0]
-        functions.append(function if p[c] <= 1 - level else "")
-    single = residuals.C == 1
-    return {
-        "pvalue_each": float(p[0]) if single else p,
-        "function_each": functions[0] if single else tuple(functions),
-    }
+    most = tests.scan.largest(residuals.F.reshape(residuals.n, -1, residuals.K)).argmax(axis=1)  # (C,)
+    functions = [FUNCTIONS[k] if each <= 1 - level else "" for k, each in zip(most.tolist(), p, strict=True)]
+    if residuals.C == 1:
+        return {"pvalue_each": float(p[0]), "function_each": functions[0]}
+    return {"pvalue_each": p, "function_each": tuple(functions)}
 
 
 def _direction(searched: Searched, tests: Statistics, p: FloatArray, each: FloatArray, level: float) -> str:
@@ -457,7 +456,7 @@ CONDITIONAL_TEST = enter(
         conditional_test,
         ConditionalOptions,
         keep_covariates,
-        found_of,
+        lambda kept, options: found_of(prepare(kept, options)),
         reads=(KeptCovariates, KeptRanks),
         kind="test",
         predictions=JUDGED,

@@ -103,16 +103,7 @@ class Look(NamedTuple):
 
     searched: Searched
     scan: RegionSearch
-    c: int
     limits: Limits
-
-    @property
-    def F(self) -> FloatArray:
-        """The residuals of this coordinate; those of others are 0."""
-        F = self.searched.residuals.F
-        K = F.shape[1] // self.searched.residuals.C
-        own = np.arange(F.shape[1]) // K == self.c
-        return np.asarray(np.where(own, F, 0.0))
 
     def mean(self, rows: NDArray[np.bool_], column: int, *, raw: bool = False) -> RegionMean:
         found, w = self.searched.residuals, self.scan.rule.w
@@ -123,9 +114,13 @@ class Look(NamedTuple):
 
 def found_regions(searched: Searched, scan: RegionSearch, coordinates: list[int], limits: Limits) -> tuple[Region, ...]:
     """Return the regions of some coordinates: the first of each, clearest first, and then the second and third."""
-    each = [_stated(Look(searched, scan, c, limits)) for c in coordinates]
-    places = [(place, region) for regions in each for place, region in enumerate(regions)]
-    return tuple(region for _, region in sorted(places, key=lambda one: (one[0], -abs(one[1].z))))
+    residuals, found = searched.residuals, []
+    for c in coordinates:
+        regions = _stated(Look(searched._replace(residuals=residuals.coordinate(c)), scan, limits))
+        found += [
+            (place, replace(region, column=c * residuals.K + region.column)) for place, region in enumerate(regions)
+        ]
+    return tuple(region for _, region in sorted(found, key=lambda one: (one[0], -abs(one[1].z))))
 
 
 def _stated(look: Look) -> list[Region]:
@@ -157,9 +152,9 @@ def named(look: Look) -> Clearest:
     Where all rows together are off by more than chance, which a few rows less make clearer by chance, an interval is
     named only if it differs from the rows that it leaves.
     """
-    scan, F = look.scan, look.F
+    scan, F = look.scan, look.searched.residuals.F
     whole, interval = scan.clearest_whole(F), scan.clearest_interval(F)
-    box = scan.clearest_box(F, look.searched.residuals.offset)
+    box = scan.clearest_box(F, look.searched.residuals.raw)
     simple = max(whole.z**2, 0.0 if interval is None else interval.z**2)
     if box is not None and box.z**2 > simple + CHARGE and _both_sides_matter(look, box):
         return box
@@ -267,16 +262,16 @@ def _difference(seen: RegionMean, low: float, high: float, confidence: float) ->
 
 def _ranks_in_words(residuals: Residuals, rows: NDArray[np.bool_], k: int) -> str:
     """Say how ranks of a region deviate, by the likelihood of its ranks."""
-    column, ranks, c = residuals.columns[k], residuals.ranks, k // (len(residuals.columns) // residuals.C)
+    column, ranks = residuals.columns[k], residuals.ranks
     assert ranks is not None
-    errors = normal_errors(np.bincount(ranks.rank[rows, c], minlength=ranks.M + 1), 0.95, cells=ranks.cells)
+    errors = normal_errors(np.bincount(ranks.rank[rows, 0], minlength=ranks.M + 1), 0.95, cells=ranks.cells)
     name = column.coordinate
     of = f"of {'coordinate ' if name.isdigit() else ''}{name} " if name else ""
     if column.quantity == "shift":
         said = f"{'high' if errors.shift > 0 else 'low'} by {abs(errors.shift):.2g} predictive sd"
     else:
         said = f"{'narrow' if errors.spread > 1 else 'wide'}: their spread needs the factor {errors.spread:.2g}"
-    covered = ranks.central(rows, c)
+    covered = ranks.central(rows)
     if covered is not None:
         level, share = covered
         said += f" (central {words.level_words(level)} intervals cover {words.percent(share)})"

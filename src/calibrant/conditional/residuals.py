@@ -139,9 +139,9 @@ class RankColumns(NamedTuple):
     M: int
     cells: bool = False
 
-    def central(self, rows: NDArray[np.bool_], c: int) -> tuple[float, float] | None:
+    def central(self, rows: NDArray[np.bool_]) -> tuple[float, float] | None:
         """Return the level of the central intervals of about 90 %, and the share that they cover; None for one draw."""
-        found = central_hits(self.rank[rows, c], self.M)
+        found = central_hits(self.rank[rows, 0], self.M)
         return None if found is None else (found[0][-1], float(found[1][:, -1].mean()))
 
 
@@ -183,23 +183,32 @@ class Residuals:
         return self.law(rng, np.arange(self.n) if self.rows is None else self.rows, sets)
 
     @property
-    def columns_drawn(self) -> int:
-        """Number of columns of a redraw: those of one coordinate if they serve each of them."""
-        return int(self.draw(np.random.default_rng(0), 1).shape[2])
-
-    @property
     def n(self) -> int:
         return len(self.F)
 
     @property
     def C(self) -> int:
-        """Number of coordinates of vectors: each has m/C columns, and a test of its own."""
+        """Number of coordinates of vectors: each has K columns, and a test of its own."""
         return len(self.names)
+
+    @property
+    def K(self) -> int:
+        return len(self.columns) // self.C
 
     @property
     def contrast(self) -> bool:
         """Whether F is standardised and its rows are permuted."""
         return self.raw is not None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a redraw is of one coordinate, and serves each of several alone."""
+        return self.C > 1 and not self.contrast
+
+    @property
+    def drawn(self) -> int:
+        """Number of columns of a redraw."""
+        return self.K if self.is_alone else len(self.columns)
 
     @property
     def is_share(self) -> bool:
@@ -220,6 +229,16 @@ class Residuals:
             raw=None if self.raw is None else self.raw[rows],
         )
 
+    def coordinate(self, c: int) -> Residuals:
+        """Return the columns of one coordinate, to be searched."""
+        if self.C == 1:
+            return self
+        own = slice(c * self.K, (c + 1) * self.K)
+        kept = {name: getattr(self, name)[:, own] for name in ("F", "v", "stated")}
+        ranks = None if self.ranks is None else self.ranks._replace(rank=self.ranks.rank[:, [c]])
+        raw = None if self.raw is None else self.raw[:, own]
+        return replace(self, columns=self.columns[own], names=self.names[c : c + 1], ranks=ranks, raw=raw, **kept)
+
     @property
     def units(self) -> FloatArray:
         """What a mean of each column is multiplied by, (m,): 1 for shares.
@@ -232,14 +251,6 @@ class Residuals:
         rho = np.ones(2) if self.ranks.cells else shrinkage(self.ranks.M)
         of_function = {"shift": SHIFT / rho[0], "spread": SPREAD / rho[min(1, rho.size - 1)]}
         return np.array([of_function[column.quantity] for column in self.columns])
-
-    @property
-    def offset(self) -> FloatArray | None:
-        """Means of F before it was standardised, in its standard deviations; None if it was not."""
-        if self.raw is None:
-            return None
-        spread = self.raw.std(axis=0)
-        return np.asarray(self.raw.mean(axis=0) / np.where(spread > 0, spread, 1.0))
 
 
 def components(u: FloatArray) -> FloatArray:
