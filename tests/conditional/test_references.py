@@ -9,9 +9,8 @@ import pytest
 
 from calibrant import CdfValues, Intervals, Quantiles, Sets
 from calibrant.conditional.cells import Axis, RegionSearch, Rule
-from calibrant.conditional.limits import RegionMean
 from calibrant.conditional.parts import learned_signs, of_blocks, parts
-from calibrant.conditional.regions import Limits, Look, described, named
+from calibrant.conditional.regions import Limits, Look, RegionMean, described, named
 from calibrant.conditional.residuals import (
     class_residuals,
     components,
@@ -28,7 +27,7 @@ from calibrant.conditional.statistics import Searched, Statistics, critical, joi
 from calibrant.core.null import upper_counts
 from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.kinds import read
-from calibrant.summaries import KeptRanks
+from calibrant.summaries import Ranks
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "where.json").read_text())
 VALUES = {case["id"]: case["value"] for case in BOOK["cases"]}
@@ -219,7 +218,7 @@ def test_distributions_and_draws():
     found = of_distributions(read("test", ("cdf",), None, CdfValues(data["u"])), np.random.default_rng(0))
     compare("pit", found, components(np.transpose(data["redrawn_u"])), x, w)
     data, x, w = regions_of("ranks")
-    found = of_ranks(KeptRanks.of(data["ranks"], data["M"], covariates=x), np.arange(w.size))
+    found = of_ranks(Ranks.of(data["ranks"], data["M"]), np.array(data["ranks"])[:, None])
     compare("ranks", found, found.F[:, None], x, w)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +14,13 @@ from calibrant.conditional.conditional_test import (
     ConditionalOptions,
     Found,
     Predictions,
+    SearchOptions,
     found_of,
     keep_covariates,
     prepare,
 )
 from calibrant.conditional.kept import KeptCovariates
-from calibrant.conditional.limits import RegionMean
-from calibrant.conditional.regions import Region, cut
+from calibrant.conditional.regions import Region, RegionMean, cut
 from calibrant.conditional.statistics import NUMBERS_AT_ONCE, Searched, critical, of_redraws
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
@@ -30,7 +29,6 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.options import generator
-from calibrant.ranking.kept_ranks import KeptRanks
 
 ROWS_PER_CELL = 25  # that cells of numbers are made for
 
@@ -83,29 +81,13 @@ def conditional_map(
     >>> found.cell[-1], round(float(found.difference[-1]), 2), found.rows[-1].item()
     ('1.75 to 2', 0.26, 25)
     """
-    options = MapOptions(covariates, search_prediction, level, resamples, rng)
+    options = SearchOptions(covariates, search_prediction, level, resamples, rng)
     return CONDITIONAL_MAP(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
 
 
-@dataclass(frozen=True)
-class MapOptions:
-    covariates: Any
-    search_prediction: bool | None
-    level: float
-    resamples: int
-    rng: Rng
-
-    def __post_init__(self) -> None:
-        self.asked  # noqa: B018  # refuses what is wrong
-
-    @property
-    def asked(self) -> ConditionalOptions:
-        """The options of the test whose regions are shown."""
-        level, resamples, rng = self.level, self.resamples, self.rng
-        searched = self.search_prediction
-        return ConditionalOptions(
-            self.covariates, search_prediction=searched, level=level, resamples=resamples, rng=rng
-        )
+def _asked(options: SearchOptions) -> ConditionalOptions:
+    """Return the options of the test whose regions are shown."""
+    return ConditionalOptions(**vars(options))
 
 
 class Cells(NamedTuple):
@@ -145,8 +127,8 @@ def largest_squares(
     return np.asarray(found[0])
 
 
-def _finish(kept: Any, options: MapOptions) -> Curve:
-    found = prepare(kept, options.asked)
+def _finish(kept: Any, options: SearchOptions) -> Curve:
+    found = prepare(kept, _asked(options))
     curve = map_of(found, found_of(found).details["regions"])
     if curve is None:
         raise NotApplicableError("no cell of a covariate has enough rows; more rows are needed")
@@ -219,10 +201,10 @@ def _line(cells: Cells, searched: Searched, t: int, k: int, reach: float) -> dic
 CONDITIONAL_MAP = enter(
     Entry(
         conditional_map,
-        MapOptions,
-        lambda rows, options: keep_covariates(rows, options.asked, "conditional_map"),
+        SearchOptions,
+        lambda rows, options: keep_covariates(rows, _asked(options), "conditional_map"),
         _finish,
-        reads=(KeptCovariates, KeptRanks),
+        reads=(KeptCovariates,),
         kind="curve",
         predictions=JUDGED,
         unequal=True,

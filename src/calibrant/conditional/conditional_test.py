@@ -44,7 +44,7 @@ from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.cdf_values import CdfValues
-from calibrant.inputs.covariates import Covariates
+from calibrant.inputs.covariates import Covariates, read_covariate_table
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.intervals import Intervals
@@ -52,8 +52,8 @@ from calibrant.inputs.kinds import KINDS
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
-from calibrant.ranking.kept_ranks import KeptRanks, needed_covariates
 from calibrant.ranking.quantities import RankedBy, ranked_by, uses_covariates
+from calibrant.ranking.summary import Ranks
 
 Null: TypeAlias = Literal["calibrated", "alike"]
 Predictions: TypeAlias = ArrayLike | Intervals | Sets | Quantiles | Distribution | CdfValues
@@ -108,26 +108,22 @@ def conditional_test(
     ``"joint"`` takes the smaller p-value of the two on shared redraws, and the p-value of that: exact, because all
     steps treat the data and the redraws alike. A region needs 20 rows and expected events, or non-events, of about 5.
 
-    Covariates are what was known when the prediction was made: one that is known only after the outcome makes any
-    prediction look wrong.
-
     Parameters
     ----------
     y, prediction, weights, classes, pos_label
-        As in `ece`, `coverage` or `uniformity_test`; or a summary, such as ``KeptRanks.of(ranks, M, covariates=x)``.
+        As in `ece`, `coverage` or `uniformity_test`; or a summary, such as ``KeptCovariates.of_ranks(ranks, M, x)``.
     covariates
-        What was known of each row: numbers (n,) or (n, q), texts, booleans, a data frame, or a mapping from names to
-        columns; at most 200. Needed, except with a summary. Columns of arrays are called x0, x1, ... A text or boolean
-        has a region for each category; more than 16 categories are pooled.
+        What was known of each row when the prediction was made: numbers (n,) or (n, q), texts, booleans, a data frame,
+        or a mapping from names to columns; at most 200, and at most 16 categories of each, of which the rarest are
+        pooled. What is known only after the outcome makes any prediction look wrong. Not needed with a summary.
     method
         ``"joint"``, ``"scan"`` or ``"trend"``.
     null
         ``"calibrated"`` redraws outcomes from the predictions: right given the covariates. ``"alike"`` permutes the
-        rows of draws, whose default it is, and of distributions: off elsewhere than on average, whatever is wrong alike
-        everywhere. Recalibrate other predictions on other rows first.
+        rows of draws, whose default it is, and of distributions: off elsewhere than on average.
     alternative
         Of events, coverage and quantiles: ``"less"`` if only too few outcomes are an error, the default of sets and
-        with `calibration_size`; ``"greater"``; or ``"two-sided"``.
+        with `calibration_size`; ``"greater"``; or ``"two-sided"``. A trend has no side.
     search_prediction
         Whether the prediction is searched like a covariate: a probability, the centre and the width of intervals, the
         size of sets. By default it is, but for draws.
@@ -138,14 +134,12 @@ def conditional_test(
     pairs
         The pairs of covariates, by number or name, whose boxes are searched; all by default, none above 25 covariates.
     clusters
-        Labels of rows that may depend on each other, at least 40: each redraw changes the sign of whole clusters, which
-        is not exact. Not for classes, distributions and draws.
+        Labels of rows that may depend on each other, at least 40, of events, intervals, sets and quantiles: each redraw
+        changes the sign of whole clusters, which is not exact.
     calibration_size
-        For intervals and sets of split conformal prediction: the number of calibration scores. Conformal methods
-        promise their coverage on average only.
+        For intervals and sets of split conformal prediction: the number of calibration scores.
     quantity, log_likelihood, log_density_y, draws
-        For `Samples`: what is ranked in place of the coordinates, and among how many draws, as in `ranks`. The x of
-        ``f(z, x)`` is `covariates`.
+        For `Samples`, as in `ranks`. The x of ``f(z, x)`` is `covariates`.
     rng
         Generator or seed of the redraws, of ties between outcome and draws, and of the choice of draws.
 
@@ -154,12 +148,11 @@ def conditional_test(
     TestResult
         `pvalue`, `statistic` the smaller p-value of the two, and `estimate` the mean of each column. `details` has
         `columns` in words, the p-values of `trend` and `scan` (not adjusted), `largest` (charged square), `critical`
-        (that of a region that is stated), `regions` (up to three records, see `conditional.regions.Region`), `parts`
-        (for shares 1 to 1/16 of the rows, at most how much any such part that one covariate cuts out is off),
-        `average_error` (`estimate` and lower limit `low` of how much rows are off on average; None where it is not
-        known), `visible` (the error of half of the rows, set apart by one covariate, that would have been found 4 times
-        in 5), `direction` (if the trend is clearer) and `smallest possible`. Coordinates of vectors are tested
-        together, each with its own `pvalue_each`.
+        (that of a region that is stated), up to three `regions` (see `conditional.regions.Region`), `parts` (for shares
+        1 to 1/16 of the rows, at most how much any such part that one covariate cuts out is off), `average_error`
+        (`estimate` and lower limit `low` of how much rows are off on average, where it is known), `visible` (the error
+        of half of the rows that would have been found 4 times in 5), `direction` (if the trend is clearer),
+        `smallest possible`, and for each coordinate of vectors `pvalue_each`.
 
     Examples
     --------
@@ -172,38 +165,57 @@ def conditional_test(
     >>> found.pvalue, found.details["regions"][0].text[:71]
     (0.01, 'for x0 > 1 (100 rows) events happen 80 % of the time where 50 % are pre')
     """
-    by = (quantity, log_likelihood, log_density_y, draws)
-    search = (covariates, method, null, alternative, search_prediction, level, resamples, pairs)
-    options = ConditionalOptions(*search, clusters, calibration_size, rng, *by)
+    given = (
+        method,
+        null,
+        alternative,
+        pairs,
+        clusters,
+        calibration_size,
+        quantity,
+        log_likelihood,
+        log_density_y,
+        draws,
+    )
+    options = ConditionalOptions(covariates, search_prediction, level, resamples, rng, *given)
     return CONDITIONAL_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
 
 
 @dataclass(frozen=True)
-class ConditionalOptions:
+class SearchOptions:
+    """The options of every search of covariates."""
+
     covariates: Any = None
-    method: Method = "joint"
-    null: Null | None = None
-    alternative: Alternative | None = None
     search_prediction: bool | None = None
     level: float = 0.95
     resamples: int = 999
+    rng: Rng = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "level", check_level(self.level))
+        object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
+        critical_place(self.resamples, self.level)
+        generator(self.rng)
+
+
+@dataclass(frozen=True)
+class ConditionalOptions(SearchOptions):
+    method: Method = "joint"
+    null: Null | None = None
+    alternative: Alternative | None = None
     pairs: Sequence[tuple[Any, Any]] | None = None
     clusters: Any = None
     calibration_size: int | None = None
-    rng: Rng = 0
     quantity: Quantities | None = None
     log_likelihood: Quantity | None = None
     log_density_y: ArrayLike | None = None
     draws: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "level", check_level(self.level))
-        object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
+        super().__post_init__()
         check_choice("alternative", self.alternative, None, "two-sided", "less", "greater")
         if self.calibration_size is not None:
             object.__setattr__(self, "calibration_size", check_count("calibration_size", self.calibration_size))
-        critical_place(self.resamples, self.level)
-        generator(self.rng)
         self.ranked_by  # noqa: B018  # refuses options that do not go together
 
     @property
@@ -213,13 +225,18 @@ class ConditionalOptions:
         return RankedBy(self.quantity, x, self.log_likelihood, self.log_density_y, self.draws, self.rng)
 
 
-def keep_covariates(rows: Any, options: ConditionalOptions, verb: str = "conditional_test") -> Any:
+def keep_covariates(rows: Any, options: ConditionalOptions, verb: str = "conditional_test") -> KeptCovariates:
     """Keep the rows, or the ranks of draws, with the covariates of each."""
-    x = needed_covariates(verb, options.covariates, rows.n, rows.keep)
+    x = options.covariates
+    if x is None:
+        what = "{verb} needs {covariates=}, what the predictions were made from"
+        raise InputError(what, verb=verb, option="covariates")
+    if not isinstance(x, Covariates):
+        x = read_covariate_table(x, rows.n, rows.keep)
     refuse_outcomes(rows, x)
     if rows.samples is not None:
         _only_for(OF_SHARES, "clusters", options.clusters)
-        return KeptRanks.of_ranked(ranked_by(rows, options.ranked_by), rows.w, x)
+        return KeptCovariates.of_ranked(ranked_by(rows, options.ranked_by), rows.w, x)
     for name in ("quantity", "log_likelihood", "log_density_y", "draws"):
         _only_for("draws", name, getattr(options, name))
     clusters = options.clusters
@@ -272,7 +289,7 @@ class Found:
         return tests
 
 
-def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> Found:
+def prepare(kept: KeptCovariates, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> Found:
     """Return the rows in the order of their values, as residuals, with the covariates that vary.
 
     Columns are called by these names of classes.
@@ -280,20 +297,19 @@ def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...]
     if kept.n < MIN_ROWS:
         raise NotApplicableError(f"a search of covariates needs at least {MIN_ROWS} rows; got {kept.n}")
     order = kept.order()
-    if isinstance(kept, KeptRanks):
-        kind, residuals, w, clusters = "draws", of_ranks(kept, order), kept.w[order], None
+    (rows,), w = kept.kept, kept.w[order]
+    if isinstance(rows, Ranks):
+        kind, residuals = "draws", of_ranks(rows, kept.rank[order])
     else:
-        rows = kept.kept[0].rows.take(order)
-        kind, residuals, w = rows.kind, _of_kind(rows, options, class_names), rows.w
-        clusters = kept.clusters[order] if kept.clusters.size else None
+        kind, residuals = rows.kind, _of_kind(rows.rows.take(order), options, class_names)
     w = np.asarray(w / w.mean())
     alternative = _checked_alternative(kind, residuals, options)
     is_alike = options.null == "alike" or (options.null is None and kind == "draws")
     contrasts = permuted(residuals, w) if is_alike else None
     if (residuals.v <= 0).all():
         raise NotApplicableError("every prediction is certain: 0, 1 or a level of 0 or 1. No error can be searched for")
+    clusters = _checked_clusters(kept.clusters[order], residuals) if kept.clusters.size else None
     if clusters is not None:
-        clusters = _checked_clusters(clusters, residuals)
         residuals = replace(residuals, law=flipped(residuals.F, clusters))
     table, said = _searched_covariates(kept, order, residuals, options)
     calibrated = Searched(residuals, table, w, clusters)
@@ -337,7 +353,7 @@ def _checked_clusters(clusters: NDArray[Any], residuals: Residuals) -> NDArray[n
 
 
 def _searched_covariates(
-    kept: Any, order: NDArray[np.intp], residuals: Residuals, options: ConditionalOptions
+    kept: KeptCovariates, order: NDArray[np.intp], residuals: Residuals, options: ConditionalOptions
 ) -> tuple[Covariates, list[str]]:
     """Return the covariates that vary, and the prediction among them if that is searched."""
     varies = (kept.x.max(axis=0) > kept.x.min(axis=0)).tolist()
@@ -457,7 +473,7 @@ CONDITIONAL_TEST = enter(
         ConditionalOptions,
         keep_covariates,
         lambda kept, options: found_of(prepare(kept, options)),
-        reads=(KeptCovariates, KeptRanks),
+        reads=(KeptCovariates,),
         kind="test",
         predictions=JUDGED,
         unequal=True,

@@ -18,7 +18,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.ranking.counting import cells, legendre, pit_bounds, shrinkage
 from calibrant.ranking.effects import SHIFT, SPREAD
-from calibrant.ranking.kept_ranks import KeptRanks
+from calibrant.ranking.summary import Ranks
 
 MAX_CLASSES = 10  # that have a column of their own
 CENTRAL = (0.5, 0.9)  # levels of the intervals whose coverage stands for parts of distributions and draws
@@ -351,14 +351,11 @@ def _median_and_spread(distribution: Any) -> dict[str, FloatArray]:
         return {"median": np.nan_to_num(q[:, 1], nan=0.0), "spread": np.nan_to_num(q[:, 2] - q[:, 0], nan=0.0)}
 
 
-def of_ranks(kept: KeptRanks, order: NDArray[np.intp]) -> Residuals:
-    counted, rank = kept.counted[0], kept.rank[order]
+def of_ranks(counted: Ranks, rank: NDArray[np.int64]) -> Residuals:
     phi = legendre(counted.M)[: len(FUNCTIONS)]
+    F, central = np.moveaxis(phi[:, rank], 0, -1), central_hits(rank, counted.M)
     names = counted.names if counted.C > 1 else ("",)
-    ranks = RankColumns(rank, counted.M, counted.cells)
-    return _of_components(
-        np.moveaxis(phi[:, rank], 0, -1), uniform_ranks(phi), names, ranks, central_hits(rank, counted.M)
-    )
+    return _of_components(F, uniform_ranks(phi), names, RankColumns(rank, counted.M, counted.cells), central)
 
 
 def _of_components(
