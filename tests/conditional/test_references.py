@@ -91,8 +91,8 @@ def test_cells():
 
 def test_events():
     tests, T = run(EVENTS, REDRAWN)
-    assert abs(tests.scan.clearest_interval(EVENTS.F).z) == same("largest interval")
-    assert abs(tests.scan.clearest_box(EVENTS.F).z) == same("largest box")
+    assert abs(tests.scan.clearest(tests.scan.intervals, EVENTS.F).z) == same("largest interval")
+    assert abs(tests.scan.clearest(tests.scan.boxes, EVENTS.F).z) == same("largest box")
     assert tests.scan.clearest_whole(EVENTS.F).z == same("whole")
     assert T[:, 0, 0].tolist() == [same("scan"), same("trend")]
     assert T[0, 1:, 0].tolist() == same("scan of redraws")
@@ -138,8 +138,8 @@ def test_regions():
 
 def test_weights():
     tests, T = run(EVENTS, REDRAWN, w=W)
-    assert abs(tests.scan.clearest_interval(EVENTS.F).z) == same("weights largest interval")
-    assert abs(tests.scan.clearest_box(EVENTS.F).z) == same("weights largest box")
+    assert abs(tests.scan.clearest(tests.scan.intervals, EVENTS.F).z) == same("weights largest interval")
+    assert abs(tests.scan.clearest(tests.scan.boxes, EVENTS.F).z) == same("weights largest box")
     assert T[:, 0, 0].tolist() == [same("weights scan"), same("weights trend")]
     assert joint_pvalues(T)[0] == same("weights p joint")
     first_region("weights region", EVENTS, T, w=W)

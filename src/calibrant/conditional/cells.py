@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +26,24 @@ class Axis:
     """The cells of one covariate, and the ranges of cells that count as its regions.
 
     Cells of numbers have equal mass: edges are the order statistics at ⌈kn/g⌉, equal ones merged, and cells are
-    right-closed, so equal values stay together. Every run of neighbouring cells is a range. A category is a cell and a
-    range of its own.
+    right-closed, so equal values stay together. Every run of neighbouring cells is a range, or without `runs` each cell
+    alone. A category is a cell and a range of its own.
     """
 
-    def __init__(self, x: FloatArray, categories: int, g: int) -> None:
+    def __init__(self, x: FloatArray, categories: int, g: int, *, runs: bool = True) -> None:
         self.is_category = categories > 0
         if self.is_category:
-            self.code = x.astype(np.int16)
-            self.cells = categories
-            self.ranges = np.repeat(np.arange(categories)[:, None], 2, axis=1)
-            return
-        n = len(x)
-        ordered = np.sort(x)
-        edges = np.unique(ordered[-(-np.arange(1, g) * n // g) - 1])
-        self.edges = edges[edges < ordered[-1]]
-        self.code = np.searchsorted(self.edges, x, side="left").astype(np.int16)
-        self.cells = self.edges.size + 1
-        self.ranges = np.array([(a, b) for a in range(self.cells) for b in range(a, self.cells)])
-        above = ordered[np.searchsorted(ordered, self.edges, side="right")]
-        self.neighbours = np.stack([self.edges, above], axis=1)  # (cells - 1, 2): the values on both sides of each cut
+            self.code, self.cells = x.astype(np.int16), categories
+        else:
+            ordered = np.sort(x)
+            edges = np.unique(ordered[-(-np.arange(1, g) * len(x) // g) - 1])
+            self.edges = edges[edges < ordered[-1]]
+            above = ordered[np.searchsorted(ordered, self.edges, side="right")]
+            self.neighbours = np.stack([self.edges, above], axis=1)  # (cells - 1, 2): values on both sides of each cut
+            self.code = np.searchsorted(self.edges, x, side="left").astype(np.int16)
+            self.cells = self.edges.size + 1
+        longest = self.cells if runs and not self.is_category else 1
+        self.ranges = np.array([(a, b) for a in range(self.cells) for b in range(a, min(a + longest, self.cells))])
 
     @cached_property
     def is_whole(self) -> NDArray[np.bool_]:
@@ -121,11 +119,6 @@ class Place(NamedTuple):
     ranges: tuple[int, ...] = ()
     outside: bool = False
 
-    @property
-    def charge(self) -> float:
-        """By how much the square of a box must exceed others."""
-        return CHARGE if len(self.covariates) == 2 else 0.0
-
 
 class Clearest(NamedTuple):
     """A region with its Z, and the column that it was found in."""
@@ -135,16 +128,23 @@ class Clearest(NamedTuple):
     column: int
 
     @property
+    def charge(self) -> float:
+        """By how much the square of a box must exceed others."""
+        return CHARGE if len(self.place.covariates) == 2 else 0.0
+
+    @property
     def charged(self) -> float:
         """The charged square."""
-        return self.z**2 - self.place.charge
+        return self.z**2 - self.charge
 
 
 class CovariateIntervals:
     """The intervals of one covariate and, without contrast, what they leave: (sides, ranges)."""
 
-    def __init__(self, j: int, axis: Axis, rule: Rule) -> None:
-        self.j, self.axis, self.sides = j, axis, 1 if rule.contrast else 2
+    charge = 0.0
+
+    def __init__(self, j: int, axis: Axis, rule: Rule, *, outside: bool = True) -> None:
+        self.j, self.axis, self.sides = j, axis, 2 if outside and not rule.contrast else 1
         self.cells = CellSums(axis.code, axis.cells)
         self.scale = rule.scale(self.sums(rule.measures))
 
@@ -164,6 +164,8 @@ class CovariateIntervals:
 
 class CovariateBoxes:
     """The boxes of two covariates, of which neither side is whole: (ranges, ranges)."""
+
+    charge = CHARGE
 
     def __init__(self, pair: tuple[int, int], axes: tuple[Axis, Axis], rule: Rule) -> None:
         self.pair, self.axes = pair, axes
@@ -191,7 +193,10 @@ class CovariateBoxes:
         return np.asarray(np.abs(inside / count) >= np.abs(outside))
 
 
-def deviations(regions: CovariateIntervals | CovariateBoxes, wF: FloatArray) -> FloatArray:
+Regions: TypeAlias = CovariateIntervals | CovariateBoxes
+
+
+def deviations(regions: Regions, wF: FloatArray) -> FloatArray:
     """Return Z (A, B, sets, m) of wF (n, sets, m), for the two dimensions A and B of some regions."""
     n, sets, m = wF.shape
     found = regions.sums(wF.reshape(n, -1))
@@ -252,10 +257,9 @@ class RegionSearch:
         """Return the largest charged square over all regions, (sets, m), of F (n, sets, m)."""
         wF = self.weighted(F)
         found = self.whole(wF) ** 2
-        for intervals in self.intervals:
-            np.maximum(found, (self.side(deviations(intervals, wF)) ** 2).max(axis=(0, 1)), out=found)
-        for boxes in self.boxes:
-            np.maximum(found, (self.side(deviations(boxes, wF)) ** 2).max(axis=(0, 1)) - CHARGE, out=found)
+        for regions in (*self.intervals, *self.boxes):
+            squares = self.side(deviations(regions, wF)) ** 2
+            np.maximum(found, squares.max(axis=(0, 1)) - regions.charge, out=found)
         return found
 
     def clearest_whole(self, F: FloatArray) -> Clearest:
@@ -264,20 +268,11 @@ class RegionSearch:
         column = int(np.abs(Z).argmax())
         return Clearest(float(Z[column]), Place(), column)
 
-    def clearest_interval(self, F: FloatArray) -> Clearest | None:
-        """Return the interval with the largest |Z| in a column of F (n, m); None if all are too small."""
-        return self._clearest(self.intervals, F)
+    def clearest(self, searched: Sequence[Regions], F: FloatArray, raw: FloatArray | None = None) -> Clearest | None:
+        """Return the interval or box with the largest |Z| in a column of F (n, m); None if all are too small.
 
-    def clearest_box(self, F: FloatArray, raw: FloatArray | None = None) -> Clearest | None:
-        """Return the box with the largest |Z| in a column of F (n, m), of contrasts that of `raw`; None without any."""
-        return self._clearest(self.boxes, F, raw)
-
-    def _clearest(
-        self, searched: list[CovariateIntervals] | list[CovariateBoxes], F: FloatArray, raw: FloatArray | None = None
-    ) -> Clearest | None:
-        """Return the region with the largest |Z|.
-
-        Of equal ones it is the smallest among the rows that count, and an interval rather than what one leaves.
+        Contrasts are those of the columns `raw`. Of equal ones it is the smallest among the rows that count, and an
+        interval rather than what one leaves.
         """
         wF, found = self.weighted(F[:, None]), []
         for regions in searched:

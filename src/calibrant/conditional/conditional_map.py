@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant.conditional.cells import INTERVAL_CELLS, Axis, CellSums
+from calibrant.conditional.cells import INTERVAL_CELLS, Axis, CovariateIntervals, deviations
 from calibrant.conditional.conditional_test import (
     JUDGED,
     ConditionalOptions,
@@ -27,7 +27,6 @@ from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.results import Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.options import generator
 
 ROWS_PER_CELL = 25  # that cells of numbers are made for
@@ -90,41 +89,17 @@ def _asked(options: SearchOptions) -> ConditionalOptions:
     return ConditionalOptions(**vars(options))
 
 
-class Cells(NamedTuple):
-    """The cells of all covariates: of each its covariate and its number there."""
-
-    axes: list[Axis]
-    sums: list[CellSums]
-    covariate: NDArray[np.intp]  # (T,)
-    cell: NDArray[np.intp]  # (T,)
-
-    @classmethod
-    def of(cls, table: Covariates) -> Cells:
-        """Cut every covariate into cells."""
-        g = max(2, min(INTERVAL_CELLS, len(table.x) // ROWS_PER_CELL))
-        axes = [Axis(table.x[:, j], len(table.labels[j]), g) for j in range(table.q)]
-        counts = [axis.cells for axis in axes]
-        cell = np.concatenate([np.arange(count) for count in counts])
-        sums = [CellSums(axis.code, axis.cells) for axis in axes]
-        return cls(axes, sums, np.repeat(np.arange(table.q), counts), cell)
-
-    def totals(self, columns: FloatArray) -> FloatArray:
-        """Return sums over cells of columns (n, k), (T, k)."""
-        return np.concatenate([sums.of(columns) for sums in self.sums])
+def cells_of(searched: Searched) -> list[CovariateIntervals]:
+    """Return the cells of each covariate, as intervals."""
+    table = searched.covariates
+    g = max(2, min(INTERVAL_CELLS, len(table.x) // ROWS_PER_CELL))
+    axes = [Axis(table.x[:, j], len(table.labels[j]), g, runs=False) for j in range(table.q)]
+    return [CovariateIntervals(j, axis, searched.rule, outside=False) for j, axis in enumerate(axes)]
 
 
-def largest_squares(
-    cells: Cells, scale: FloatArray, searched: Searched, B: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return the largest Z² over all cells and columns of each of B redraws of calibrated predictions."""
-    residuals, w, K = searched.residuals, searched.w[:, None, None], searched.residuals.K
-
-    def largest(F: FloatArray) -> FloatArray:
-        Z = cells.totals((w * F).reshape(residuals.n, -1)).reshape(len(scale), -1, K) * scale[:, None]
-        return np.asarray((Z**2).max(axis=(0, 2)))[None]
-
-    found = of_redraws(residuals, largest, B, rng, size=max(1, NUMBERS_AT_ONCE // (residuals.n * K)))
-    return np.asarray(found[0])
+def squares(cells: CovariateIntervals, wF: FloatArray) -> FloatArray:
+    """Return the largest Z² over the cells of a covariate and the columns of wF (n, sets, K), (sets,)."""
+    return np.asarray((deviations(cells, wF) ** 2).max(axis=(0, 1, 3)))
 
 
 def _finish(kept: Any, options: SearchOptions) -> Curve:
@@ -138,16 +113,24 @@ def _finish(kept: Any, options: SearchOptions) -> Curve:
 def map_of(found: Found, regions: tuple[Region, ...]) -> Curve | None:
     """Return the map, given the regions of the same rows; None if no cell has enough rows."""
     searched, residuals, options = found.calibrated, found.calibrated.residuals, found.options
-    cells = Cells.of(searched.covariates)
-    scale = searched.rule.scale(cells.totals(searched.rule.measures))  # (T, K)
-    if not scale.any():
+    cells, K = cells_of(searched), residuals.K
+    if not any(each.scale.any() for each in cells):
         return None
-    squares = largest_squares(cells, scale, searched, options.resamples, generator(options.rng))
-    reach = math.sqrt(critical(squares, options.level, residuals.C))
-    scale = np.tile(scale, residuals.C)  # (T, m)
-    ranked = _clearest_first(cells, scale, searched, regions)
-    shown = sorted(np.argwhere(scale).tolist(), key=lambda at: (ranked.index(cells.covariate[at[0]]), at[1], at[0]))
-    lines = [_line(cells, searched, t, k, reach) for t, k in shown]
+
+    def of_cells(F: FloatArray) -> FloatArray:
+        wF = searched.w[:, None, None] * F
+        return np.max([squares(each, wF) for each in cells], axis=0)[None]
+
+    size, rng = max(1, NUMBERS_AT_ONCE // (residuals.n * K)), generator(options.rng)
+    largest = of_redraws(residuals, of_cells, options.resamples, rng, size=size)
+    reach = math.sqrt(critical(largest[0], options.level, residuals.C))
+    ranked = _clearest_first(cells, searched, regions)
+    lines = [
+        _line(cells[j], searched, cell, k, reach)
+        for j in ranked
+        for k in range(len(residuals.columns))
+        for cell in np.flatnonzero(cells[j].scale[0, :, k % K]).tolist()
+    ]
     return Curve(
         kind="conditional_map",
         columns={key: np.array([line[key] for line in lines], dtype=TEXTS.get(key)) for key in lines[0]},
@@ -167,19 +150,19 @@ def map_of(found: Found, regions: tuple[Region, ...]) -> Curve | None:
 TEXTS = dict.fromkeys(("covariate", "cell", "column"), object)
 
 
-def _clearest_first(cells: Cells, scale: FloatArray, searched: Searched, regions: tuple[Region, ...]) -> list[int]:
+def _clearest_first(cells: list[CovariateIntervals], searched: Searched, regions: tuple[Region, ...]) -> list[int]:
     """Return the covariates: those of the first region, and then by their clearest cell."""
-    names, most = searched.covariates.names, np.zeros(searched.covariates.q)
-    Z = cells.totals(searched.w[:, None] * searched.residuals.F) * scale
-    np.maximum.at(most, cells.covariate, np.abs(Z).max(axis=1))
+    residuals, names = searched.residuals, searched.covariates.names
+    wF = searched.w[:, None, None] * residuals.F.reshape(residuals.n, -1, residuals.K)
+    most = [float(squares(each, wF).max()) for each in cells]
     first = regions[0].names if regions else ()
-    return sorted(range(most.size), key=lambda j: (names[j] not in first, -most[j]))
+    return sorted(range(len(cells)), key=lambda j: (names[j] not in first, -most[j]))
 
 
-def _line(cells: Cells, searched: Searched, t: int, k: int, reach: float) -> dict[str, Any]:
+def _line(cells: CovariateIntervals, searched: Searched, cell: int, k: int, reach: float) -> dict[str, Any]:
     """Return what is shown of a column in a cell."""
-    residuals, j, cell = searched.residuals, int(cells.covariate[t]), int(cells.cell[t])
-    axis, labels, x = cells.axes[j], searched.covariates.labels[j], searched.covariates.x[:, j]
+    residuals, j, axis = searched.residuals, cells.j, cells.axis
+    labels, x = searched.covariates.labels[j], searched.covariates.x[:, j]
     rows = axis.code == cell
     v = residuals.v[rows, k]
     if not residuals.is_share:  # the spread of few ranks says little; that of all rows is the least

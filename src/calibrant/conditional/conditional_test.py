@@ -6,8 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +19,8 @@ from calibrant.conditional.residuals import (
     FUNCTIONS,
     OF_ROWS,
     Residuals,
+    after_calibration,
     flipped,
-    nested,
     of_classes,
     of_distributions,
     of_ranks,
@@ -63,7 +62,6 @@ OF_SHARES = "events, intervals, sets and quantiles"  # whose columns these are
 CONFORMAL = ("intervals", "sets")  # kinds with a calibration size
 MIN_CLUSTERS = 40
 MAX_WORDS_OF_DIRECTION = 5
-SAME_VALUES = "covariates ({name}) is the outcome: it was not known before. Leave it out"
 
 
 @public
@@ -165,18 +163,8 @@ def conditional_test(
     >>> found.pvalue, found.details["regions"][0].text[:71]
     (0.01, 'for x0 > 1 (100 rows) events happen 80 % of the time where 50 % are pre')
     """
-    given = (
-        method,
-        null,
-        alternative,
-        pairs,
-        clusters,
-        calibration_size,
-        quantity,
-        log_likelihood,
-        log_density_y,
-        draws,
-    )
+    by = (quantity, log_likelihood, log_density_y, draws)
+    given = (method, null, alternative, pairs, clusters, calibration_size, *by)
     options = ConditionalOptions(covariates, search_prediction, level, resamples, rng, *given)
     return CONDITIONAL_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
 
@@ -261,15 +249,13 @@ def refuse_outcomes(rows: Any, x: Covariates) -> None:
         pairs = np.unique(order * found.size + code).size
         is_renamed = pairs == found.size == values.size <= y.size / 2
         if is_renamed or np.array_equal(column, y):
-            raise InputError(SAME_VALUES.format(name=name))
+            raise InputError(f"covariates ({name}) is the outcome: it was not known before. Leave it out")
         if not labels and np.array_equal(code, order):
-            warnings.warn(
-                f"covariates ({name}) has the rank correlation 1 with the outcome: was it known before?", stacklevel=4
-            )
+            message = f"covariates ({name}) has the rank correlation 1 with the outcome: was it known before?"
+            warnings.warn(message, stacklevel=4)
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
+class Found(NamedTuple):
     """What is searched, and how."""
 
     searched: Searched  # with the null hypothesis of the test
@@ -279,14 +265,6 @@ class Found:
     options: ConditionalOptions
     given: int  # number of covariates, before those that do not vary were left out
     said: tuple[str, ...]
-
-    @cached_property
-    def tests(self) -> Statistics:
-        """The statistics, with all regions."""
-        pairs = pairs_of(self.options.pairs, self.searched.covariates)
-        tests = Statistics(self.searched, self.options.method, pairs, self.alternative)
-        tests.said += self.said
-        return tests
 
 
 def prepare(kept: KeptCovariates, options: ConditionalOptions, class_names: tuple[str, ...] = ()) -> Found:
@@ -326,7 +304,7 @@ def _of_kind(rows: Any, options: ConditionalOptions, class_names: tuple[str, ...
     if N is None or rows.kind not in CONFORMAL:
         return found
     said = f"coverage promised on average only, after {N:,} calibration scores"
-    return replace(found, law=nested(found.stated[0], N), said=(said,))
+    return replace(found, law=after_calibration(found.stated[0], N), said=(said,))
 
 
 def _checked_alternative(kind: str, residuals: Residuals, options: ConditionalOptions) -> Alternative:
@@ -377,19 +355,21 @@ def _with_column(table: Covariates, name: str, values: FloatArray) -> Covariates
 
 def found_of(found: Found) -> TestResult:
     """Return the result of the test."""
-    searched, tests, B, level = found.searched, found.tests, found.options.resamples, found.options.level
-    residuals, rng = searched.residuals, generator(found.options.rng)
+    searched, options, rng = found.searched, found.options, generator(found.options.rng)
+    residuals, B, level = searched.residuals, options.resamples, options.level
+    pairs = pairs_of(options.pairs, searched.covariates)
+    tests = Statistics(searched, options.method, pairs, found.alternative)
     T = tests.of_data_and_redraws(B, rng)
     p = joint_pvalues(T, is_alone=residuals.is_alone)
     each = upper_places(T)[:, 0] / (B + 1)  # (S, C)
-    regions, details = _where(found, T, p)
+    regions, details = _where(found, tests, T, p)
     average = average_error(searched, level, rng) if found.alternative == "two-sided" else None
     mean = np.average(residuals.F if residuals.raw is None else residuals.raw, axis=0, weights=searched.w)
     return TestResult(
         statistic=float(each.min()),
         pvalue=float(p.min()),
         estimate=float(mean[0]) if mean.size == 1 else mean,
-        method=_words(found, B),
+        method=_words(found, tests),
         n=residuals.n,
         details={
             "columns": tuple(column.text for column in residuals.columns),
@@ -409,9 +389,9 @@ def found_of(found: Found) -> TestResult:
     )
 
 
-def _where(found: Found, T: FloatArray, p: FloatArray) -> tuple[tuple[Region, ...], dict[str, Any]]:
+def _where(found: Found, tests: Statistics, T: FloatArray, p: FloatArray) -> tuple[tuple[Region, ...], dict[str, Any]]:
     """Return the regions that are stated, and the largest charged square with that which a region must reach."""
-    tests, level = found.tests, found.options.level
+    level = found.options.level
     if "scan" not in tests.names:
         return (), {"largest": math.nan, "critical": math.nan}
     squares = T[tests.names.index("scan")]
@@ -435,13 +415,11 @@ def _of_coordinates(searched: Searched, tests: Statistics, p: FloatArray, level:
 
 def _direction(searched: Searched, tests: Statistics, p: FloatArray, each: FloatArray, level: float) -> str:
     """Say along which ranks of covariates predictions change most, if the trend has the smaller p-value."""
-    smallest = dict(zip(tests.names, each.min(axis=1), strict=True))
-    if p.min() > 1 - level or smallest.get("trend", 1.0) >= smallest.get("scan", math.inf):
-        return ""
-    F, table = searched.residuals.F, searched.covariates
+    smallest, table = dict(zip(tests.names, each.min(axis=1), strict=True)), searched.covariates
     numbers = [j for j in range(table.q) if not table.labels[j]]
-    if not numbers:
+    if p.min() > 1 - level or smallest.get("trend", 1.0) >= smallest.get("scan", math.inf) or not numbers:
         return ""
+    F = searched.residuals.F
     column = int(tests.trend.of(F[:, None])[0].argmax())
     t = features(table.columns(numbers))[:, ::2]
     slope = np.linalg.lstsq((t - t.mean(axis=0)) / t.std(axis=0), F[:, column], rcond=None)[0]
@@ -450,20 +428,19 @@ def _direction(searched: Searched, tests: Statistics, p: FloatArray, each: Float
     return f"along {said.removeprefix('+ ')}"
 
 
-def _words(found: Found, B: int) -> str:
-    residuals, tests, clusters = found.searched.residuals, found.tests, found.searched.clusters
+def _words(found: Found, tests: Statistics) -> str:
+    residuals, clusters = found.searched.residuals, found.searched.clusters
     redraws, question = "redraws of calibrated predictions", "right given the covariates"
     if clusters is not None:
         redraws = f"changes of the signs of {clusters.max() + 1:,} clusters, not exact"
     elif residuals.contrast:
         redraws, question = "permutations of the rows", "off elsewhere than on average"
-    names = " and ".join(tests.names)
-    statistic = f"smaller p-value of {names}" if len(tests.names) > 1 else names
-    said = [f"{statistic} on {B:,} {redraws} ({question})", *tests.said]
+    statistic = "smaller p-value of scan and trend" if len(tests.names) > 1 else tests.names[0]
+    said = [f"{statistic} on {found.options.resamples:,} {redraws} ({question})", *tests.said, *found.said]
     if found.alternative != "two-sided":
         said.append(f"alternative {found.alternative}")
     if residuals.C > 1:
-        said.append(f"{residuals.C} coordinates, {'smallest over all' if residuals.contrast else 'Holm'}")
+        said.append(f"{residuals.C} coordinates, {'Holm' if residuals.is_alone else 'smallest over all'}")
     return "; ".join(said)
 
 

@@ -165,5 +165,5 @@ def _learned(searched: Searched, past: NDArray[np.intp], x: FloatArray) -> Float
 
 def clearest(scan: RegionSearch, F: FloatArray) -> Clearest:
     """Return the region with the largest charged square."""
-    found = [scan.clearest_whole(F), scan.clearest_interval(F), scan.clearest_box(F)]
+    found = [scan.clearest_whole(F), scan.clearest(scan.intervals, F), scan.clearest(scan.boxes, F)]
     return max((each for each in found if each is not None), key=lambda each: each.charged)

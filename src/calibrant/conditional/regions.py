@@ -209,8 +209,8 @@ def named(look: Look) -> Clearest:
     named only if it differs from the rows that it leaves.
     """
     scan, F = look.scan, look.searched.residuals.F
-    whole, interval = scan.clearest_whole(F), scan.clearest_interval(F)
-    box = scan.clearest_box(F, look.searched.residuals.raw)
+    whole, interval = scan.clearest_whole(F), scan.clearest(scan.intervals, F)
+    box = scan.clearest(scan.boxes, F, look.searched.residuals.raw)
     simple = max(whole.z**2, 0.0 if interval is None else interval.z**2)
     if box is not None and box.z**2 > simple + CHARGE and _both_sides_matter(look, box):
         return box
@@ -254,7 +254,7 @@ def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
     residuals, table, chosen = look.searched.residuals, look.searched.covariates, found.place.covariates
     rows, column = look.scan.rows(found.place), residuals.columns[found.column]
     seen = look.mean(rows, found.column, raw=True)
-    reach = math.sqrt(look.limits.critical + found.place.charge)
+    reach = math.sqrt(look.limits.critical + found.charge)
     numbers = seen.numbers(reach, share=residuals.is_share, unit=float(residuals.units[found.column]))
     if residuals.is_share:
         statement = _share_in_words(column, seen, numbers["low"], numbers["high"], look.limits.level)

@@ -53,11 +53,28 @@ Law: TypeAlias = Callable[[np.random.Generator, NDArray[np.intp], int], FloatArr
 """Draws residuals (n, sets, m) of calibrated predictions of some rows, given by their numbers."""
 
 
-def bernoulli(p: FloatArray) -> Law:
-    """y* ~ Bernoulli(p), residuals y* - p."""
+def below(stated: FloatArray) -> Law:
+    """Draw whether one uniform number a row is below what each column states: events, and hits of nested levels."""
 
     def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
-        return np.asarray((rng.random((rows.size, sets)) < p[rows, None]) - p[rows, None])[:, :, None]
+        chance = stated[rows, None]
+        return np.asarray((rng.random((rows.size, sets, 1)) < chance) - chance)
+
+    return draw
+
+
+def after_calibration(levels: FloatArray, N: int) -> Law:
+    """Draw hits of nested levels, in each redraw with the coverage that a calibration set of N rows gives.
+
+    For a level it is the k-th smallest of N uniform numbers, k = ⌈(N + 1) level⌉.
+    """
+    k = np.minimum(np.ceil((N + 1) * levels - 1e-9), N + 1)
+    order = np.argsort(k)
+
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        gaps = rng.standard_gamma(np.diff(k[order], prepend=0, append=N + 1), (sets, levels.size + 1)).cumsum(axis=1)
+        chances = (gaps[:, :-1] / gaps[:, -1:])[:, np.argsort(order)]
+        return np.asarray((rng.random((rows.size, sets, 1)) <= chances) - levels)
 
     return draw
 
@@ -81,26 +98,6 @@ def class_residuals(P: FloatArray, y: NDArray[Any], shown: NDArray[np.intp]) -> 
 
 def _stated_classes(P: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
     return np.concatenate([P.max(axis=1, keepdims=True), P[:, shown]], axis=1)
-
-
-def nested(levels: FloatArray, calibration_size: int | None = None) -> Law:
-    """Draw hits of nested levels: one uniform number a row, which is below a level or not.
-
-    With `calibration_size` N the coverage of each redraw is that of a calibration set: for a level the k-th smallest of
-    N uniform numbers, k = ⌈(N + 1) level⌉.
-    """
-
-    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
-        chances = np.broadcast_to(levels, (sets, levels.size))
-        if calibration_size is not None:
-            m = calibration_size + 1
-            k = np.minimum(np.ceil(m * levels - 1e-9), m)
-            order = np.argsort(k)
-            gaps = rng.standard_gamma(np.diff(k[order], prepend=0, append=m), (sets, levels.size + 1)).cumsum(axis=1)
-            chances = (gaps[:, :-1] / gaps[:, -1:])[:, np.argsort(order)]
-        return np.asarray((rng.random((rows.size, sets, 1)) <= chances) - levels)
-
-    return draw
 
 
 def uniform_pit(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
@@ -269,15 +266,15 @@ def standardised(F: FloatArray) -> FloatArray:
     return np.asarray(centred / np.where(spread > 0, spread, 1.0))
 
 
-def _of_stated(columns: tuple[Column, ...], hits: Any, stated: FloatArray, law: Law, **given: Any) -> Residuals:
+def _of_stated(columns: tuple[Column, ...], hits: Any, stated: FloatArray, searched: Any = None) -> Residuals:
     stated = np.broadcast_to(stated, hits.shape).astype(np.float64)
-    return Residuals(columns, hits - stated, stated * (1 - stated), stated, law, **given)
+    return Residuals(columns, hits - stated, stated * (1 - stated), stated, below(stated), searched or {})
 
 
 def of_events(rows: Any) -> Residuals:
     p = np.asarray(rows.p, np.float64)
     y = np.asarray(rows.y, np.float64)
-    return _of_stated((Column("frequency"),), y[:, None], p[:, None], bernoulli(p), searched={"prediction": p})
+    return _of_stated((Column("frequency"),), y[:, None], p[:, None], {"prediction": p})
 
 
 def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
@@ -297,7 +294,7 @@ def _of_levels(quantity: str, rows: Any, searched: dict[str, FloatArray], things
     levels = np.asarray(rows.prediction.levels, np.float64)
     columns = tuple(Column(quantity, level, things=things) for level in levels.tolist())
     finite = {name: np.nan_to_num(values, nan=0.0) for name, values in searched.items()}
-    return _of_stated(columns, rows.covered, levels, nested(levels), searched=finite)
+    return _of_stated(columns, rows.covered, levels, finite)
 
 
 def of_intervals(rows: IntervalRows) -> Residuals:
@@ -373,7 +370,7 @@ def _of_components(
     if central is not None:
         levels, hits = central
         covered = tuple(Column("coverage", level, coordinate=name) for name in names for level in levels)
-        of_parts = _of_stated(covered, hits.reshape(n, -1), np.tile(levels, len(names)), law)
+        of_parts = _of_stated(covered, hits.reshape(n, -1), np.tile(levels, len(names)))
     F = F.reshape(n, -1)
     return Residuals(columns, F, np.ones_like(F), np.zeros_like(F), law, searched or {}, of_parts, names, ranks)
 
