@@ -257,7 +257,8 @@ class RegionSearch:
         """Return the largest charged square over all regions, (sets, m), of F (n, sets, m)."""
         wF = self.weighted(F)
         found = self.whole(wF) ** 2
-        for regions in (*self.intervals, *self.boxes):
+        every: list[Regions] = [*self.intervals, *self.boxes]
+        for regions in every:
             squares = self.side(deviations(regions, wF)) ** 2
             np.maximum(found, squares.max(axis=(0, 1)) - regions.charge, out=found)
         return found

@@ -119,7 +119,7 @@ def map_of(found: Found, regions: tuple[Region, ...]) -> Curve | None:
 
     def of_cells(F: FloatArray) -> FloatArray:
         wF = searched.w[:, None, None] * F
-        return np.max([squares(each, wF) for each in cells], axis=0)[None]
+        return np.asarray(np.max([squares(each, wF) for each in cells], axis=0))[None]
 
     size, rng = max(1, NUMBERS_AT_ONCE // (residuals.n * K)), generator(options.rng)
     largest = of_redraws(residuals, of_cells, options.resamples, rng, size=size)

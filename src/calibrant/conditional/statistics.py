@@ -180,23 +180,23 @@ class Statistics:
         residuals, n = self.searched.residuals, len(self.searched.w)
         if residuals.is_share:
             return float(min(1.0, reach * math.sqrt(2 * float(residuals.v.mean(axis=0).max()) / n)))
-        M = None if residuals.ranks is None else residuals.ranks.M
+        assert residuals.ranks is not None
+        M = residuals.ranks.M
         if not residuals.contrast:
             return visible_bias(math.sqrt(2 / n) * reach, M)  # Z = μ √(n/2) of a half with mean F = μ
         z = 2 / math.sqrt(n) * reach  # Z = μ √n/2 as a contrast, over √(1 + μ²/4), the sd of all F
         return visible_bias(z / math.sqrt(1 - z * z / 4), M) if z < 2 else math.inf
 
 
-def visible_bias(mean: float, M: int | None = None) -> float:
+def visible_bias(mean: float, M: int) -> float:
     r"""Return the bias δ, in predictive sd, at which φ_1 of ranks among M draws has this mean; inf if none is enough.
 
-    If predictions are normal, the mean is :math:`\rho_1 \sqrt3\, (2\Phi(\delta/\sqrt2) - 1)` (`shrinkage`); ρ = 1 for
-    the predictive distribution itself.
+    If predictions are normal, the mean is :math:`\rho_1 \sqrt3\, (2\Phi(\delta/\sqrt2) - 1)` (`shrinkage`).
 
     >>> round(visible_bias(0.1, 99), 3), visible_bias(1.0, 1)
     (0.103, inf)
     """
-    share = mean / (math.sqrt(3) * (1.0 if M is None else float(shrinkage(M)[0])))
+    share = mean / (math.sqrt(3) * float(shrinkage(M)[0]))
     return math.sqrt(2) * NormalDist().inv_cdf((1 + share) / 2) if share < 1 else math.inf
 
 
@@ -219,13 +219,10 @@ def pairs_of(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) ->
     is_list = isinstance(given, (list, tuple))
     if not is_list or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in given):
         raise InputError(f"pairs must be a list of pairs of covariates, such as [(0, 1)]; got {shown(given)}")
-    found = set()
-    for pair in given:
-        a, b = sorted(_place(one, covariates) for one in pair)
-        if a == b:
-            raise InputError(f"a pair must be two different covariates; got {shown(pair)}")
-        found.add((a, b))
-    return sorted(found)
+    found = {(_place(a, covariates), _place(b, covariates)) for a, b in given}
+    if any(a == b for a, b in found):
+        raise InputError(f"a pair must be two different covariates; got {shown(given)}")
+    return sorted({(min(pair), max(pair)) for pair in found})
 
 
 def _place(one: Any, covariates: Covariates) -> int:
