@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.conditional.evidence import region_evidence
+from calibrant.auditing.covariates import region_evidence
 from calibrant.conditional.residuals import Column
 from calibrant.errors import InputError, NotApplicableError
 
