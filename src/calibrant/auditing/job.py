@@ -13,6 +13,7 @@ from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.evidence import note
 from calibrant.core.findings import Facts, Findings, Kind, Setting
 from calibrant.core.kept_rows import table_of
+from calibrant.core.row_order import questions_on_row_order
 from calibrant.core.row_sample import RowSample
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -155,6 +156,8 @@ class AuditJob:
             ]
             grouped = how.groups(facts.rows, counted, setting)
             case = replace(case, families=(*case.families, grouped.family))
+        if facts.complete and setting.clusters is None and case.whole is not None:  # else nothing rests on independence
+            case = replace(case, notes=(*case.notes, *questions_on_row_order(facts.rows.y, how.errors(facts.rows))))
         caveats = found.caveats
         case = replace(case, looked_at=LOOKED_AT.get(facts.rows.kind, "the predictions"))
         if where is not None:
