@@ -19,7 +19,7 @@ from calibrant.core.several import Several
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import check_event_seen, with_batch_rng, with_event_outcomes
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import kept_mask
+from calibrant.inputs.arrays import is_number, kept_mask
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.groups import Grouping, check_group_sizes, read_groups
@@ -243,12 +243,12 @@ def check_part(part: Any, covariates: Any) -> float | None:
         return None
     if covariates is None:
         raise InputError("{part=} is a share of rows that {covariates=} cut out; pass them too", option="part")
-    for share in SHARES:
-        if isinstance(part, (int, float)) and abs(part - share) < 1e-9:
-            return share
+    if is_number(part) and part in SHARES:
+        return float(part)
     raise InputError(
-        f"{{part=}} is a share of the rows that has a limit: 1, 0.5, 0.25, 0.125 or 0.0625; got {shown(part)}",
+        "{part=} is a share of the rows that has a limit: 1, 0.5, 0.25, 0.125 or 0.0625; got {given}",
         option="part",
+        given=shown(part),
     )
 
 
