@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.auditing.measurements import Scores
 from calibrant.core.annotations import Alternative, Labels, Rng
-from calibrant.core.evidence import note
+from calibrant.core.evidence import Case, note
 from calibrant.core.findings import Facts, Findings, Kind, Setting
 from calibrant.core.kept_rows import table_of
 from calibrant.core.row_order import questions_on_row_order
@@ -156,7 +156,7 @@ class AuditJob:
             ]
             grouped = how.groups(facts.rows, counted, setting)
             case = replace(case, families=(*case.families, grouped.family))
-        if facts.complete and setting.clusters is None and case.whole is not None:  # else nothing rests on independence
+        if setting.clusters is None and _may_ask_about_rows(case, facts):
             case = replace(case, notes=(*case.notes, *questions_on_row_order(facts.rows.y, how.errors(facts.rows))))
         caveats = found.caveats
         case = replace(case, looked_at=LOOKED_AT.get(facts.rows.kind, "the predictions"))
@@ -206,6 +206,11 @@ class AuditJob:
                 option="relative",
             )
         return tolerance
+
+
+def _may_ask_about_rows(case: Case, facts: Facts) -> bool:
+    """Tell whether rows came in their order, something rests on their independence, and it was not asked for yet."""
+    return facts.complete and case.whole is not None and all(each.key != "clusters?" for each in case.notes)
 
 
 def _where_off(facts: Facts, setting: Setting) -> Where:

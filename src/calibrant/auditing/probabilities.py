@@ -368,11 +368,6 @@ def _parts(
     return Grouped(table, group_family(found, setting, noun), (figure,))
 
 
-def errors_of_event(rows: Binary) -> FloatArray | None:
-    """Return errors of probabilities; None where repeated scores have raised the question on dependence before."""
-    return None if questions_on_dependence(rows.p) else score_errors(rows.y, rows.p)
-
-
 def errors_of_top_label(rows: Classes) -> FloatArray:
     """Return whether the most probable class happened, less its probability."""
     top = rows.top_label()
@@ -384,7 +379,7 @@ BINARY = Kind(
     binary_groups,
     lambda rows, setting, exact: count_scores(rows, exact=exact),
     count_groups,
-    errors_of_event,
+    lambda rows: score_errors(rows.y, rows.p),
 )
 CLASSES = Kind(
     audit_classes,
