@@ -369,4 +369,15 @@ def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...]
     return KindFindings((section,), _kernel_case(p, setting), missing)
 
 
-DISTRIBUTIONS = Kind(audit_distributions, distribution_groups, count_distributions, count_groups_of_distributions)
+def places_of_rows(rows: DistributionRows) -> FloatArray | None:
+    """Return the middle of [F(y-), F(y)], its mean over the coordinates of a vector: 1/2 on average if F is right."""
+    try:
+        low, high = pit_bounds(rows)
+    except NotApplicableError:  # without a distribution function
+        return None
+    return np.asarray((low / 2 + high / 2).reshape(rows.n, -1).mean(axis=1))
+
+
+DISTRIBUTIONS = Kind(
+    audit_distributions, distribution_groups, count_distributions, count_groups_of_distributions, places_of_rows
+)

@@ -30,7 +30,6 @@ from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
-from calibrant.core.row_order import questions_on_row_order
 from calibrant.core.several import PerLabel
 from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray
@@ -110,8 +109,7 @@ def audit_scores(scores: Scores, setting: Setting, asked: Asked) -> KindFindings
     whole, test, size = _evidence(scores, setting, asked.subject)
     questions = questions_on_event(summary) if asked is EVENT else []
     if asked is EVENT and setting.clusters is None and scores.complete:
-        y, p = scores.rows.y, scores.rows.p
-        questions += questions_on_dependence(p) or questions_on_row_order(y, score_errors(y, p))
+        questions += questions_on_dependence(scores.rows.p)
     measurements, missing = measure(scores, setting)
     more = [] if scores.complete else [note("sampled kernel", n=scores.rows.n)]
     if setting.clusters is not None:
@@ -370,10 +368,24 @@ def _parts(
     return Grouped(table, group_family(found, setting, noun), (figure,))
 
 
+def errors_of_top_label(rows: Classes) -> FloatArray:
+    """Return whether the most probable class happened, less its probability."""
+    top = rows.top_label()
+    return score_errors(top.y, top.p)
+
+
 BINARY = Kind(
     lambda facts, setting: with_recalibration(audit_scores(Scores.of(facts), setting, EVENT), facts, setting),
     binary_groups,
     lambda rows, setting, exact: count_scores(rows, exact=exact),
     count_groups,
+    lambda rows: score_errors(rows.y, rows.p),
 )
-CLASSES = Kind(audit_classes, binary_groups, count_classes, count_groups, ("the most probable class", "each class"))
+CLASSES = Kind(
+    audit_classes,
+    binary_groups,
+    count_classes,
+    count_groups,
+    errors_of_top_label,
+    ("the most probable class", "each class"),
+)

@@ -267,11 +267,13 @@ class Kind:
 
     `sections` makes its part of the audit, `groups` tests groups of rows, and `families` names the families of tests
     behind its verdict, besides groups. `count_groups` summarises the groups of one column, and `count`, of a batch,
-    what the sections need of all rows; whether what grows with them may be kept is its last argument.
+    what the sections need of all rows; whether what grows with them may be kept is its last argument. `errors` gives a
+    number for each row, with the same mean in all of them if the predictions are calibrated, or None.
     """
 
     sections: Callable[[Facts, Setting], KindFindings]
     groups: Callable[[Any, Sequence[Any], Setting], Grouped]
     count: Callable[[Any, Setting, bool], dict[str, Summary]]
     count_groups: Callable[[Any, Grouping, Setting], Summary]
+    errors: Callable[[Any], FloatArray | None]
     families: tuple[str, ...] = ("all rows",)

@@ -180,9 +180,11 @@ def _check_order(names: Names | None, classes: Any, K: int) -> None:
     if columns != labels:
         raise InputError(
             "the columns of prediction are called as the classes and stand in another order: column 0 is "
-            f"{names[0]!r}, and the first class {labels[0]!r}. Put the columns into the order of the classes, or pass "
+            "{column}, and the first class {label}. Put the columns into the order of the classes, or pass "
             "{classes=} in the order of the columns",
             option="classes",
+            column=repr(names[0]),
+            label=repr(labels[0]),
         )
 
 

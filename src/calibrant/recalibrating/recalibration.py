@@ -118,14 +118,13 @@ class Recalibration:
     def _by_group(self, prediction: Any, groups: Any) -> Any:
         known = {label: number for number, label in enumerate(self.groups or ())}
         if groups is None:
-            words = f"this map was fitted with groups ({shown(list(known))}); pass groups=, one label per row"
-            raise InputError(words, option="groups")
+            words = "this map was fitted with groups ({known}); pass groups=, one label per row"
+            raise InputError(words, option="groups", known=shown(list(known)))
         labels = read_row_labels(groups, prediction.n)
         unknown = [label for label in labels.values if label not in known]
         if unknown:
-            raise InputError(
-                f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}", option="groups"
-            )
+            words = "this map has no group {value}; it was fitted on {known}"
+            raise InputError(words, option="groups", value=unknown[0], known=shown(list(known)))
         number = np.array([known[label] for label in labels.values], dtype=np.intp)[labels.code]
         return self.rule.apply(self.of_rows(number), prediction, self.options)
 
