@@ -15,6 +15,7 @@ from calibrant.core.claims import Claim, Status
 from calibrant.core.evidence import Case, Family, Needed, Note, Subject
 from calibrant.core.results import Curve
 from calibrant.core.summary import Summary
+from calibrant.core.tabular import Tabular, displayed
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.groups import Grouping
@@ -53,7 +54,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Tabular):
     """Columns of equal length, the most important rows first, with a note below."""
 
     name: str
@@ -64,6 +65,12 @@ class Table:
     @property
     def length(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+    def _columns(self) -> Mapping[str, tuple[Any, ...]]:
+        return self.columns
+
+    def _repr_html_(self) -> str:
+        return displayed("table", self)
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,9 @@ class Verdict:
     needed: tuple[float, Needed] | None = None  # a tolerance, and how many rows would show that it is kept
     unit: float = 1.0  # error that words write as 100 %
     share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
+
+    def _repr_html_(self) -> str:
+        return displayed("verdict", self)
 
 
 @dataclass(frozen=True)

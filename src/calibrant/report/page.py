@@ -165,7 +165,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         "breakable": lambda name: Markup("<wbr>").join(re.split("(?<=[._])", wording.text(name))),
         "cell": lambda cell: Markup("<wbr>").join(_pieces(cell)),
     }
-    style = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    style = style_sheet("page.css", "pictures.css")
     tone, word = tone_of(findings.kind, findings.verdict)
     frame, claims = frame_of(findings.kind), findings.verdict.claims
     rows, groups = rows_of(claims), findings.groups
@@ -191,6 +191,11 @@ def _page(findings: Findings, detail: Detail) -> str:
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         results=Markup(embedded(findings, detail.rows)),
     )
+
+
+def style_sheet(*names: str) -> str:
+    folder = files("calibrant.report").joinpath("templates")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
 def _pieces(cell: str) -> list[str]:
