@@ -104,8 +104,8 @@ class TestParts:
         found = self.measured(self.DESCRIBES, self.DECIDES)
         lines = as_text(found).splitlines()[-5:]
         assert [line.split()[0] for line in lines] == ["measurement", "Used", "Kuiper", "Description:", "SKCE"]
-        assert '<tr class="decides"><th>Kuiper</th>' in notebook.audit(found)
-        assert "<tr><th>SKCE</th>" in notebook.audit(found)
+        assert '<tr class="decides"><td>Kuiper</td>' in notebook.audit(found)
+        assert "<tr><td>SKCE</td>" in notebook.audit(found)
 
     def test_a_section_on_which_nothing_rests(self):
         sections = (Section("a", "A", "", (self.DECIDES,)), Section("b", "B", "", (self.DESCRIBES,)))

@@ -69,9 +69,6 @@ class Table(Tabular):
     def _columns(self) -> Mapping[str, tuple[Any, ...]]:
         return self.columns
 
-    def _repr_html_(self) -> str:
-        return displayed("table", self)
-
 
 @dataclass(frozen=True)
 class Section:
@@ -152,6 +149,11 @@ class Findings:
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(m for section in self.sections for m in section.measurements)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, that of groups last."""
+        return (*(t for section in self.sections for t in section.tables), *([self.groups] if self.groups else []))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists, strings and numbers; NaN becomes None, infinities become strings."""
