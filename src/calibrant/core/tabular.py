@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from numbers import Number
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from calibrant.errors import shown
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 
 class Tabular:
@@ -23,11 +25,11 @@ class Tabular:
         rows = next((len(value) for value in values.values() if isinstance(value, np.ndarray) and value.ndim == 1), 1)
         return {name: _column(value, rows) for name, value in values.items()}
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a data frame of pandas, or of polars if only that is loaded; limits become two columns."""
         import narwhals as nw
 
-        usual = "polars" if "polars" in sys.modules and "pandas" not in sys.modules else "pandas"
+        usual: Backend = "polars" if "polars" in sys.modules and "pandas" not in sys.modules else "pandas"
         return nw.from_dict(plain_columns(self._columns()), backend=backend or usual).to_native()
 
     def _repr_html_(self) -> str:

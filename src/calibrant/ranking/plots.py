@@ -40,7 +40,7 @@ def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[st
     C = heights.shape[1]
     if C == 1:
         _draw_bars(ax, left, right, heights[:, 0], label_of(details, 0))
-    x = _draw_band(ax, left, right, *(columns[name] / expected for name in ("lower", "upper")), details)
+    x = _draw_band(ax, left, right, columns["lower"] / expected, columns["upper"] / expected, details)
     if C > 1:
         draw_lines(ax, x, np.repeat(heights, 2, axis=0), details)
     xlabel = PIT if details["cells"] else "rank of the outcome among its draws"
@@ -252,7 +252,8 @@ EXPECTED_COVERAGE = Picture(
 def draw_pit_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     lower, upper = np.asarray(columns["lower"]), np.asarray(columns["upper"])
     _draw_bars(ax, lower, upper, columns["density"], "rows")
-    _draw_band(ax, lower, upper, *(columns[name] / columns["expected"] for name in BAND_ENDS), details)
+    low, high = (columns[name] / columns["expected"] for name in BAND_ENDS)
+    _draw_band(ax, lower, upper, low, high, details)
     ax.set(xlim=(0, 1), xlabel=PIT, ylabel="share of rows over expected share")
     ax.set_ylim(bottom=0, auto=True)  # axes that share it may need more room
     dress(ax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +21,8 @@ from calibrant.report.page import MARKS, marked, parts, style_sheet, tone_of
 from calibrant.report.pictures import picture
 from calibrant.report.text import measurement_rows
 
-Texts, Places = Sequence[str], Collection[int]
+Texts: TypeAlias = Sequence[str]
+Places: TypeAlias = Collection[int]
 MAX_ROWS, MAX_CLAIMS = 20, 12
 POINTS, PLACES = 400, 60  # that are drawn, and that show values on hovering
 NO_PICTURE = "<p>For a picture: <code>pip install 'calibrant[plot]'</code></p>"
