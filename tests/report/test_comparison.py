@@ -109,6 +109,20 @@ class TestPictures:
         ends = [(segment[0][0], segment[1][0]) for segment in bars.get_segments()]
         assert ends == [pytest.approx((pair.low, pair.high)) for pair in pairs]
 
+    @pytest.mark.parametrize("models", [2, 4, 6])
+    def test_no_line_crosses_the_name_of_a_pair(self, models):
+        rng = np.random.default_rng(0)
+        found = cb.compare_predictions(
+            rng.random(300) < 0.5, dict(zip("abcdef", rng.random((models, 300)), strict=False))
+        )
+        figure = found.findings.sections[0].figures[-1].curve.plot().figure
+        figure.canvas.draw()
+        (ax,) = figure.axes
+        lines = [ax.transData.transform(segment)[:, 1] for segment in ax.collections[0].get_segments()]
+        for name in ax.get_yticklabels():
+            box = name.get_window_extent()
+            assert not any(low < box.y1 and high > box.y0 for low, high in map(sorted, lines))
+
     def test_twelve_models_are_told_apart(self):
         rng = np.random.default_rng(0)
         p = rng.random((12, 300))

@@ -244,7 +244,7 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
             *(() if parts is None else score_parts("{} part of CRPS", parts)),
             *tables.described(kernel, setting, exact=True),
         ),
-        (*coverage_figure(levels.lines), *pit_figure(rows)),
+        (*coverage_figure(levels.lines), *pit_figure(rows, setting.level)),
         (quantile_table(levels),),
     )
     left_out = (*missing, *not_scored, *not_tested, *informative.missing)

@@ -32,6 +32,7 @@ from calibrant.judging.notes import as_text
 from calibrant.judging.voice import verdict_of
 from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
+from calibrant.report.page import with_named_groups
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
@@ -167,20 +168,19 @@ class AuditJob:
             if known and not facts.complete:
                 caveats = (*caveats, note("sampled covariates", n=facts.rows.n))
         shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
-        return Audit(
-            Findings(
-                kind=facts.rows.kind,
-                n=facts.n,
-                level=setting.level,
-                verdict=verdict_of(case, setting, further=found.further),
-                sections=sections,
-                groups=None if grouped is None else grouped.table,
-                group_figures=() if grouped is None else grouped.figures,
-                caveats=tuple(as_text(each) for each in (*caveats, *shared)),
-                names=self._called(),
-                version=__version__,
-            )
+        findings = Findings(
+            kind=facts.rows.kind,
+            n=facts.n,
+            level=setting.level,
+            verdict=verdict_of(case, setting, further=found.further),
+            sections=sections,
+            groups=None if grouped is None else grouped.table,
+            group_figures=() if grouped is None else grouped.figures,
+            caveats=tuple(as_text(each) for each in (*caveats, *shared)),
+            names=self._called(),
+            version=__version__,
         )
+        return Audit(with_named_groups(findings))
 
     @property
     def _calibration_size(self) -> int | None:

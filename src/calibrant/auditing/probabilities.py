@@ -361,8 +361,8 @@ def _parts(
         },
         "The error is the root mean square over ranges of similar scores. Bias is the observed less the predicted "
         f"frequency. All limits are for all {several} together. P-values of Kuiper's and Cox's statistic allow for all "
-        f"{several} and all families of tests; the lower limit of an error is 0 unless they reject. The last column is "
-        f"the constant error found 4 times in 5.{small or rare}",
+        f"{several} and all families of tests; the lower limit of an error is 0 unless they reject and bound it. The "
+        f"last column is the constant error found 4 times in 5.{small or rare}",
     )
     figure = groups_figure(table, level=setting.level)
     return Grouped(table, group_family(found, setting, noun), (figure,))

@@ -215,16 +215,16 @@ def coverage_figure(lines: Lines) -> tuple[Figure, ...]:
     return () if lines.curve.nominal.size < 2 else (figure,)
 
 
-def pit_figure(rows: Any) -> tuple[Figure, ...]:
+def pit_figure(rows: Any, level: float) -> tuple[Figure, ...]:
     bins = pit_bins(rows.prediction.levels) if isinstance(rows, QuantileRows) else MAX_PIT_BINS
     if bins < MIN_PIT_BINS:
         return ()
     reading = (
         f"The share of outcomes in each of {bins} equal parts of their predicted distribution, over the share "
         "expected. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions too low (rising) or "
-        "too high (falling)."
+        "too high (falling). The band covers all bars together."
     )
-    curve = of_rows(pit_histogram, rows, bins=bins)
+    curve = of_rows(pit_histogram, rows, bins=bins, level=level)
     return (Figure("pit_histogram", "Where outcomes fall in the prediction", reading, curve),)
 
 
@@ -326,7 +326,7 @@ def audit_quantiles(facts: Facts, setting: Setting) -> KindFindings:
             *scored,
             *sized.described(kernel, setting, exact=levels.lines.exact),
         ),
-        (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows)),
+        (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows, setting.level)),
         (*level_tables(levels), *_score_table(rows, parts)),
     )
     keep = (*sampled(facts, COVERAGES), *levels.caveats(setting, rows))
