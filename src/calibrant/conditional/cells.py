@@ -170,13 +170,14 @@ class CovariateBoxes:
     def __init__(self, pair: tuple[int, int], axes: tuple[Axis, Axis], rule: Rule) -> None:
         self.pair, self.axes = pair, axes
         self.chosen = [np.flatnonzero(~axis.is_whole) for axis in axes]
+        self.indicators = [axis.indicator[chosen] for axis, chosen in zip(axes, self.chosen, strict=True)]
         self.code = axes[0].code * np.int16(axes[1].cells) + axes[1].code  # at most 256; 16 bits are sorted fastest
         sums = self.sums(rule.measures)
         self.scale, self.count = rule.scale(sums), sums[..., :1]
 
     def sums(self, columns: FloatArray) -> FloatArray:
         """Return sums of columns (n, k) over the regions, (ranges, ranges, k)."""
-        one, two = (axis.indicator[chosen] for axis, chosen in zip(self.axes, self.chosen, strict=True))
+        one, two = self.indicators
         cells = CellSums(self.code, self.axes[0].cells * self.axes[1].cells).of(columns)
         half = (one @ cells.reshape(self.axes[0].cells, -1)).reshape(-1, self.axes[1].cells, columns.shape[1])
         return np.asarray(np.matmul(two, half))
