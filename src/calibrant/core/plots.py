@@ -12,7 +12,7 @@ from calibrant.core.findings import Figure, Table
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import dress, legend_inside, plain, shortened
 from calibrant.core.results import Curve
-from calibrant.core.words import confidence_words
+from calibrant.core.words import confidence_words, short_limits
 from calibrant.inputs.arrays import FloatArray
 
 MAX_GROUPS_DRAWN = 30
@@ -58,8 +58,9 @@ def _error(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
     }
     reading = (
         "Each dot is the error of a group in percentage points, the root mean square over ranges of similar scores. "
-        "The lines are {level} limits that cover in all groups together; a group whose line does not reach the dashed "
-        "line is off by more than chance. Beyond the grey bar a constant error is found at least 4 times in 5."
+        "The lines are {level} limits that cover in all groups together; a group that is marked in the table is off by "
+        "more than chance, even if its line begins at the dashed one. Beyond the grey bar a constant error is found at "
+        "least 4 times in 5."
     )
     return columns, {"axis": "root mean square error, percentage points", "calibrated": "calibrated"}, reading
 
@@ -160,7 +161,7 @@ def marks_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list
             estimate,
             place,
             f"{name}\n{details['axis']}: {estimate:.3g}"
-            + ("" if np.isnan(low) else f"\n{level} limits {low:.3g} to {high:.3g}")
+            + ("" if np.isnan(low) else f"\n{level} limits {short_limits(low, high)}")
             + ("" if np.isnan(detectable) else f"\nan error of {detectable:.2g} is found 4 times in 5"),
         )
         for name, place, estimate, low, high, _, detectable in zip(
@@ -179,7 +180,7 @@ def describe_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> s
     many = (
         f"{name.size:,} of {details['groups']:,} groups" if details["groups"] > name.size else f"{name.size:,} groups"
     )
-    first = f"The first is {name[0]} with {estimate[0]:.3g} (limits {low[0]:.3g} to {high[0]:.3g})."
+    first = f"The first is {name[0]} with {estimate[0]:.3g} (limits {short_limits(low[0], high[0])})."
     if np.isnan(reference).all():
         return f"{details['axis']} of {many} with limits. {first}".capitalize()
     return f"{details['axis'].capitalize()} of {many} with limits; {without}. {first}"

@@ -52,7 +52,10 @@ QUANTITIES = {
         name="error of the mean",
     ),
     "cutoff_error": _points("{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
-    "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", name="error of coverage"),
+    "coverage_error": Quantity(
+        *("coverage of {who} is off by {found}", "off by {value}", "", "", "points", "error of coverage"),
+        how="where it is largest",
+    ),
     "coverage_shortfall": _points("coverage of {who} falls short by {found}", "short by {value}"),
     "coverage_excess": _points("coverage of {who} is too high by {found}", "too high by {value}"),
     "calibration_error": Quantity("{who} have a calibration error of {found}", "error {value}"),
@@ -181,6 +184,14 @@ QUANTITIES = {
 }
 """One row for each quantity, or for a quantity of one kind of subject."""
 
+
+# Which test of draws decides, said before its p-value: it sees more than the interval that is stated.
+TESTED = {
+    "uniformity_test": "ranks are not uniform, ",
+    "joint_ranks": "joint ranks are not uniform, ",
+    "energy_ranks": "ranks by density are not uniform, ",
+    "tarp_ranks": "ranks by distance are not uniform, ",
+}
 
 DIFFERENCE = "difference of "  # before the metric, in claims on two models
 # What metrics are called in comparisons of models; others are called by their names.
