@@ -200,6 +200,13 @@ class TestLines:
         ]
         assert verdict.claims[0].expected == 0.9
 
+    def test_a_line_without_a_test_does_not_speak(self):
+        verdict = judge(Case(self.whole(replace(self.WRONG, pvalue=None))), setting())
+        assert [(claim.quantity, claim.kind) for claim in verdict.claims] == [
+            ("coverage_error", "miscalibrated"),
+            ("coverage", "below"),
+        ]
+
     def test_one_line_speaks_where_its_limits_show_the_outcome(self):
         within = judge(Case(self.whole(self.RIGHT, pvalue=1.0)), setting(0.07))
         assert (within.status, within.claims[0].quantity) == ("within", "coverage")
@@ -255,6 +262,26 @@ class TestScale:
         group = error(0.01, 0.005, 0.5, 0.001, name="a", mean=0.5)
         verdict = judge(Case(Whole(error(0.01, 0.005, high, mean=mean)), (groups(group),)), setting(**given))
         assert {(claim.unit, claim.share_of) for claim in verdict.claims} == {unit}
+
+
+class TestMarks:
+    """What is marked as off has limits that leave out what calibration gives."""
+
+    def test_an_error_that_a_test_finds_is_above_0(self):
+        claims = judge(Case(CALM, (groups(error(0.07, 0.0, 0.14, 0.002, name="a")),)), setting()).claims
+        assert [(claim.kind, claim.low > 0) for claim in claims] == [("miscalibrated", True), ("within", False)]
+        assert judge(Case(Whole(error(0.07, 0.0, 0.14, 0.002))), setting()).claims[0].low > 0
+
+    def test_a_region_has_a_side_only_if_its_limits_have_one(self):
+        wide, clear = (
+            Evidence(Subject("region", name=name), "shift", 0.5, low, 1.1, 104, pvalue=0.002)
+            for name, low in (("a", -0.05), ("b", 0.05))
+        )
+        claims = judge(Case(CALM, (groups(wide, clear),)), setting()).claims
+        assert [(claim.subject.name, claim.kind) for claim in claims if claim.quantity == "shift"] == [
+            ("b", "above"),
+            ("a", "limits"),
+        ]
 
 
 class TestNeeded:

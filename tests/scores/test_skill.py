@@ -84,6 +84,7 @@ def test_outcomes_that_are_almost_all_zero_have_no_limits():
     y[[3, 9]] = 2.0, 5.0
     with pytest.raises(NotApplicableError, match="20 outcomes that differ from the most frequent one; got 2"):
         interval(skill, y, Samples(draws))
+    assert skill_test(y, Samples(draws)).details["claim"] == "cannot tell"
     y[:20] = np.arange(1.0, 21.0)
     assert np.isfinite(interval(skill, y, Samples(draws)).high)
 
@@ -235,6 +236,9 @@ class TestClaims:
         found = skill_test(y, Normal(x, 1.0))
         assert (found.details["claim"], found.pvalue) == ("cannot tell", 1)
         assert found.details["rows"][0] == 7
+        limits = interval(skill, y, Normal(x, 1.0))
+        assert limits.low <= 0 <= limits.high  # as the p-value says
+        assert (found.details["low"], found.details["high"]) == (limits.low, limits.high)
         share, others = found.details["heavy"]
         assert share > 0.99
         assert others < 1

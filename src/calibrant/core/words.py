@@ -20,7 +20,6 @@ _UNIT = re.compile(r"(?<=\d) %")
 _PVALUE = re.compile(r"\bp ([<=>]) (?=\d)")
 NAMED = 4  # classes or groups that a sentence names
 MAX_DIGITS = 6  # decimals of a percentage
-LARGE = 1e15  # numbers from here on have no decimals
 
 
 def expected_words(value: float | None, at_least: bool) -> str:
@@ -132,7 +131,7 @@ def tolerance_words(tolerance: float) -> str:
     ('1 percentage point', '7 percentage points', '1.2345 percentage points', '0.29 percentage points')
     """
     few = float(f"{100 * tolerance:.5g}") == float(f"{100 * tolerance:.10g}")
-    return points(tolerance, digits=5) if few else points(tolerance, digits=2, up=True)
+    return points(tolerance, digits=5 if few else 2, up=not few)
 
 
 def round_down(value: float, digits: int) -> float:
@@ -177,13 +176,13 @@ def outward(
     The lower limit is rounded down and the upper one up; the estimate is rounded to the nearest number, which does not
     leave these limits. There are as many decimals as it takes for limits and estimate to stay on their side of what is
     `expected`, and within or beyond the `tolerance` around it or around 0: at least `digits`, by default one, or as
-    many as two digits of the larger limit take. There is one more where two of them would look alike, or like 0. What
-    is not 0 is never written as 0. The numbers are multiplied by `scale`.
+    many as two digits of the larger limit take (three if `scale` is 1), and one more where two of the numbers would
+    look alike, or like 0. What is not 0 is never written as 0. The numbers are multiplied by `scale`.
 
     >>> outward(0.00449, 0.0131, 0.008), outward(0.0, 0.00032, 0.0001), outward(0.0, 0.05, 0.0001)
     (('0.4', '1.4', '0.8'), ('0', '0.032', '0.010'), ('0', '5.00', '0.01'))
     >>> outward(0.104, 0.236, 0.144, scale=1), outward(1e-9, 0.25, 1e-6), outward(0.003, 0.02, 0.01, digits=0)
-    (('0.10', '0.24', '0.14'), ('above 0', '25.00', 'less than 0.01'), ('0.3', '2.0', '1.0'))
+    (('0.104', '0.236', '0.144'), ('above 0', '25.0', 'less than 0.1'), ('0.3', '2.0', '1.0'))
 
     A limit or an estimate beyond the tolerance, and limits that do not reach what is expected, stay so:
 
@@ -193,14 +192,15 @@ def outward(
     (('90.04', '91.00', '90.50'), ('1.004', '1.038', '1.020'))
     """
     exact = scale * low, scale * high, scale * estimate
-    start = max(1, _two_digits(max(abs(value) for value in exact[:2]))) if digits is None else digits
+    size = max((abs(value) for value in exact[:2] if 0 < abs(value) < math.inf), default=1.0)
+    start = max(1, (2 if scale == 1 else 1) - math.floor(math.log10(size))) if digits is None else digits
     accepted = [] if expected is None else [(scale * expected, scale * expected)]
     if tolerance is not None:
         middle = scale * (expected or 0.0)
         accepted.append((middle - scale * tolerance, middle + scale * tolerance))
     for decimals in range(start, max(start, MAX_DIGITS) + 1):
         shown = round_down(exact[0], decimals), round_up(exact[1], decimals), round(exact[2], decimals)
-        is_clear = decimals > start or len({*shown} | {0.0}) >= len({*exact} | {0.0})
+        is_clear = decimals > start or len({0.0, *shown}) >= len({0.0, *(round(each, start + 1) for each in exact)})
         if is_clear and all(_same_side(a, b, *of) for a, b in zip(exact, shown, strict=True) for of in accepted):
             break
     down, up, nearest = (_decimal(a, b, decimals) for a, b in zip(exact, shown, strict=True))
@@ -213,21 +213,7 @@ def _decimal(exact: float, shown: float, decimals: int) -> str:
     """Write a rounded number with so many decimals; 0 stands for nothing but 0."""
     if shown == 0:
         return "0" if exact == 0 else "above 0" if exact > 0 else "below 0"
-    return minus(f"{shown:.{decimals}f}" if abs(shown) < LARGE and decimals <= MAX_DIGITS else f"{shown:.3g}")
-
-
-def _two_digits(size: float) -> int:
-    return 1 - math.floor(math.log10(size)) if 0 < size < math.inf else 0
-
-
-def number_digits(low: float, high: float) -> int:
-    """Return the decimals of two digits of the limit that is nearer to 0, at most one more than the other takes.
-
-    >>> number_digits(-0.11, -0.019), number_digits(0.0001, 0.25), number_digits(3.1, 12.0)
-    (3, 3, 1)
-    """
-    near, far = sorted((abs(low), abs(high)))
-    return max(0, min(_two_digits(near), _two_digits(far) + 1) if near > 0 else _two_digits(far))
+    return minus(f"{shown:.{decimals}f}" if abs(shown) < 1e15 and decimals <= MAX_DIGITS else f"{shown:.3g}")
 
 
 def _same_side(exact: float, shown: float, least: float, most: float) -> bool:
@@ -243,9 +229,9 @@ def short_limits(low: float, high: float) -> str:
     """Write limits of any size as `outward` does.
 
     >>> short_limits(0.01234, 0.0456), short_limits(-0.0101, 0.25), short_limits(0.1, 0.2), short_limits(1e-17, 3e-17)
-    ('0.012 to 0.046', '−0.011 to 0.250', '0.10 to 0.20', '1e−17 to 3e−17')
+    ('0.0123 to 0.0456', '−0.011 to 0.250', '0.100 to 0.200', '1e−17 to 3e−17')
     """
-    return "{} to {}".format(*outward(low, high, low, digits=number_digits(low, high), scale=1.0))
+    return "{} to {}".format(*outward(low, high, low, scale=1.0))
 
 
 def significant(value: float, digits: int, rounded: Callable[[float, int], float]) -> float:
@@ -260,11 +246,7 @@ def significant(value: float, digits: int, rounded: Callable[[float, int], float
 
 
 def expected_share(expected: float, seen: float, low: float, high: float) -> str:
-    """Write an expected share in percent: apart from the one that was seen, and outside its limits if it is.
-
-    >>> expected_share(0.76, 0.584, 0.533, 0.631), expected_share(0.9, 0.8993, 0.8987, 0.8999)
-    ('76 %', '90.00 %')
-    """
+    """Write an expected share in percent: apart from the one that was seen, and outside its limits if it is."""
     outside = expected < low or expected > high  # false for NaN
     smallest = min([100 * share for share in (expected, seen) if share > 0], default=1.0)
     for digits in range(min(MAX_DIGITS, max(0, -math.floor(math.log10(smallest)))), MAX_DIGITS + 1):

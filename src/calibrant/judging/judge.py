@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Outcome, Status, outcome
@@ -22,6 +22,7 @@ LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated i
 PART = "part"  # a note beside a verdict that a part of the rows decides
 NO_ROWS = "no rows"  # a note beside "cannot tell" where no number of rows is known that would tell
 COVERAGE_ERRORS = ("coverage_error", "coverage_shortfall", "coverage_excess")
+SHARED = {field.name for field in fields(Evidence)} & {field.name for field in fields(Claim)} - {"never"}
 ERRORS = ("rms_error", "mean_error", "cutoff_error", *COVERAGE_ERRORS)  # distances from calibration
 
 
@@ -76,25 +77,13 @@ def is_rare(mean: float | None, setting: Setting) -> bool:
 
 
 def usual_tolerances(mean: float) -> tuple[float, ...]:
-    """Return the usual tolerances as errors: smaller for a mean prediction near 0 or 1, where events are rare.
-
-    >>> usual_tolerances(0.3), usual_tolerances(0.05)
-    ((0.01, 0.02, 0.05), (0.005, 0.01, 0.025))
-    """
+    """Return the usual tolerances as errors: smaller for a mean prediction near 0 or 1, where events are rare."""
     factor = min(1.0, min(mean, 1 - mean) / RARE)
     return tuple(factor * tolerance for tolerance in USUAL_TOLERANCES)
 
 
 def judge(case: Case, setting: Setting) -> Verdict:
-    """Return the verdict on a case; its words are added by `voice.verdict_of`.
-
-    >>> import numpy as np
-    >>> from calibrant.core.evidence import ALL_ROWS
-    >>> case = Case(Whole(Evidence(ALL_ROWS, "cutoff_error", 0.02, 0.01, 0.03, rows=4000, pvalue=0.001)))
-    >>> settings = [Setting(0.95, 99, np.random.default_rng(0), tolerance=t) for t in (0.005, 0.02, 0.05)]
-    >>> [judge(case, setting).status for setting in settings]
-    ['miscalibrated', 'cannot tell', 'within']
-    """
+    """Return the verdict on a case; its words are added by `voice.verdict_of`."""
     if case.whole is None:
         beside = (evidence for family in case.families for evidence in family.evidence)
         seen = tuple(claim_of(each, "description", setting) for each in (*case.seen, *beside))
@@ -157,9 +146,8 @@ def _ruling(case: Case, setting: Setting, scale: Scale, tolerance: float | None)
 def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float | None) -> _Ruling:
     total, size = whole.total, whole.total.size
     rejected = setting.rejects(total.pvalue)
-    low = size.low if rejected and size.low > 0 else 0.0
-    if rejected and size.low == 0 and whole.instead is None:
-        low = ABOVE_0
+    least = ABOVE_0 if whole.instead is None else 0.0  # if the test is one of this error, it is not 0
+    low = max(size.low, least) if rejected and size.low >= 0 else 0.0
     high = size.most if whole.bounded else math.nan
     found = outcome(low, high, rejected=rejected, tolerance=tolerance, usual=scale.usual)
     if whole.in_doubt and found.status == "within":
@@ -324,22 +312,12 @@ def claim_of(
     is_rare_class = evidence.subject.kind == "class" and (evidence.mean or 0.0) < RARE
     return Claim(
         kind,
-        evidence.subject,
-        evidence.quantity,
-        evidence.estimate,
-        evidence.low,
-        evidence.high,
-        None if kind == "description" else setting.level,
-        evidence.rows,
-        evidence.expected,
-        tolerance,
-        evidence.test,
-        evidence.pvalue,
-        evidence.row_numbers,
-        scale.unit if is_error else 1.0,
-        scale.share_of if is_error else "",
-        evidence.never if is_rare_class and not scale.share_of else None,
-        evidence.at_floor,
+        **{name: getattr(evidence, name) for name in SHARED},
+        level=None if kind == "description" else setting.level,
+        tolerance=tolerance,
+        unit=scale.unit if is_error else 1.0,
+        share_of=scale.share_of if is_error else "",
+        never=evidence.never if is_rare_class and not scale.share_of else None,
     )
 
 

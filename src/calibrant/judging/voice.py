@@ -16,7 +16,7 @@ from calibrant.core.evidence import ABOVE_0, Case, Evidence, Note, Subject
 from calibrant.core.findings import Line, Setting, Verdict
 from calibrant.judging.judge import judge
 from calibrant.judging.notes import text_of
-from calibrant.judging.quantities import TESTED, Quantity, quantity_of
+from calibrant.judging.quantities import QUANTITIES, Quantity, quantity_of
 
 FAULTS = ("miscalibrated", "below", "above", "different", "collapse", "worse", "harm")
 OUTCOMES: dict[Status, str] = {"within": "yes", "miscalibrated": "no", "cannot tell": "cannot tell"}
@@ -60,13 +60,7 @@ def verdict_of(case: Case, setting: Setting, further: Sequence[Claim] = ()) -> V
 
 
 def headline(verdict: Verdict) -> str:
-    """Return the outcome and the claim that decides it.
-
-    >>> where = Subject("all rows")
-    >>> error = Claim("miscalibrated", where, "rms_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
-    >>> headline(Verdict("miscalibrated", claims=(error,)))
-    'Miscalibrated: probabilities are off by 4.2 points (root mean square, 95 % limits 2.4 to 5.5; p < 0.001)'
-    """
+    """Return the outcome and the claim that decides it."""
     target = verdict.tolerance
     if target is None:
         target = verdict.at[-1].tolerance if verdict.at else USUAL_TOLERANCES[-1]
@@ -104,7 +98,8 @@ def brackets_of(claim: Claim) -> str:
     quantity = quantity_of(claim.quantity, claim.subject.kind)
     limits, pvalue = _written(claim, quantity).limits, _pvalue(claim)
     level = words.confidence_words(claim.level or 0.0)
-    found = TESTED.get(claim.test.partition(".")[0], "") if claim.kind == "miscalibrated" else ""
+    ranks = QUANTITIES.get(claim.test.partition(".")[0]) if claim.kind == "miscalibrated" else None  # a test of draws
+    found = f"{ranks.found.format(test='joint ranks')}, " if ranks else ""
     p = [] if not pvalue or claim.kind == "within" else [f"{found}p {'' if pvalue[0] in '<>≤' else '= '}{pvalue}"]
     if _is_bound(claim, quantity):
         said = [f"{level} confidence", *(p if claim.kind == "miscalibrated" else [])]
@@ -279,8 +274,6 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
     limits = claim.low, claim.high, claim.estimate
     if quantity.unit == "share" and max(limits) < SMALL_SHARE:
         digits = 1
-    if quantity.unit == "number":
-        digits = words.number_digits(claim.low, claim.high)
     low, high, value = words.outward(*limits, claim.tolerance, compared, digits=digits, scale=scale)
     return _Written(value, low, high, expected, unit)
 
@@ -306,11 +299,7 @@ def _tolerances(verdict: Verdict) -> str:
 
 
 def tolerance_words(tolerance: float, verdict: Verdict | Claim, of: str | None = None) -> str:
-    """Write a tolerance in the unit of the page; `of` takes the place of what shares are of.
-
-    >>> tolerance_words(0.02, Verdict("within")), tolerance_words(0.01, Verdict("within"))
-    ('2 points', '1 point')
-    """
+    """Write a tolerance in the unit of the page; `of` takes the place of what shares are of."""
     if verdict.share_of:
         return f"{100 * tolerance / verdict.unit:.10g} %{f' of {verdict.share_of}' if of is None else of}"
     return words.tolerance_words(tolerance).replace("percentage ", "")
@@ -320,13 +309,7 @@ def tolerance_words(tolerance: float, verdict: Verdict | Claim, of: str | None =
 
 
 def where(subject: Subject) -> str:
-    """Put the subject of a claim into words, as the first column of a table.
-
-    >>> where(Subject("group", name="plan = a")), where(Subject("scores", low=0.25, high=0.5))
-    ('plan = a', 'scores 0.25 to 0.5')
-    >>> where(Subject("intervals", level=0.9)), where(Subject("sets", "3", level=0.9, part="size", low=3, high=3))
-    ('90 % intervals', '90 % sets of size 3')
-    """
+    """Put the subject of a claim into words, as the first column of a table."""
     match subject.kind:
         case "all rows" | "covariates":
             return subject.name or subject.kind

@@ -222,9 +222,8 @@ def surprising_first(found: GroupFindings) -> list[int]:
 
 
 def stated_low(found: GroupFindings, setting: Setting) -> FloatArray:
-    pvalue = setting.adjusted(found.pvalue_adjusted)
-    rejected = [setting.rejects(p) for p in pvalue.tolist()]
-    return np.where(rejected, np.maximum(found.low, ABOVE_0), np.where(np.isnan(pvalue), found.low, 0.0))
+    rejected = setting.adjusted(found.pvalue_adjusted) < 1 - setting.level
+    return np.where(rejected, np.maximum(found.low, ABOVE_0), np.where(np.isnan(found.pvalue), found.low, 0.0))
 
 
 # ---------------------------------------------------------------- what to keep in mind

@@ -114,8 +114,8 @@ def skill_interval(summary: SkillRows, options: SkillOptions, level: float) -> C
     low, high, few = found.limits(level)
     guard = float(found.guard.min())
     words = f"{found.words}; Student's t with the influence of each row"
-    words += f", of which {guard:.3g} effective ones decide" if guard < MIN_DECIDING_ROWS else ""
-    words += ": too few to exclude 0" if few.any() else ""
+    if guard < MIN_DECIDING_ROWS:
+        words += f", of which {guard:.3g} effective ones decide{': too few to exclude 0' if few.any() else ''}"
     low, high, S = (_first(column) if found.single else column for column in (low, high, found.S))
     return ConfidenceInterval(low, high, S, level, words, summary.n)
 
