@@ -244,6 +244,17 @@ class TestClaims:
         assert others < 1
 
 
+@pytest.mark.parametrize("seed", [16, 24])
+def test_limits_exclude_0_only_where_the_test_does(seed):
+    """A few of 60 lognormal outcomes decide; Student's limits alone would exclude 0."""
+    rng = np.random.default_rng(seed)
+    y = np.exp(2 * rng.normal(size=60))
+    known = Normal(np.where(rng.random(60) < 0.5, y, 0.0), 0.5)
+    found, limits = skill_test(y, known), interval(skill, y, known)
+    assert (found.pvalue, limits.low) == (1, 0)
+    assert (found.details["low"], found.details["high"]) == (limits.low, limits.high)
+
+
 class TestBadInput:
     def test_rows(self):
         y, draws = VECTORS
