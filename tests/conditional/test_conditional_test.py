@@ -477,4 +477,4 @@ def test_further_regions_say_where_rows_were_set_aside():
     assert [each.where for each in (first, second)] == ["predictions up to 0.077", "predictions above 0.685"]
     assert third.where == "predictions up to 0.235 (other rows)"
     assert not (first.rows & third.rows).any()
-    assert "difference 220 % of the prediction, 95 % limits 130 to 340" in first.text
+    assert "difference 221.7 % of the prediction, 95 % limits 136.6 to 334.2" in first.text

@@ -116,4 +116,4 @@ def test_in_words():
     assert words.startswith(f"{axis}; the verdict names none of them. The first is a with 12")
     found = marks("groups", thin("groups", curve.columns, 100), curve.details)
     assert [(mark.x, mark.y) for mark in found] == [(pytest.approx(12), 0), (0, 1)]
-    assert "95 % limits 7 to 17" in found[0].text
+    assert "95 % limits 7.0 to 17.0" in found[0].text

@@ -46,7 +46,7 @@ class TestClaims:
     def test_of_two_the_lower_is_named(self):
         headline = made((-0.03, -0.01)).verdict.headline
         assert headline.startswith("a has the lower Brier score")
-        assert "−0.02000 (95 % limits −0.03 to −0.01;" in headline  # as in the table: of the first less the second
+        assert "−0.02000 (95 % limits −0.0300 to −0.0100;" in headline  # as in the table: of the first less the second
         assert made((0.01, 0.03), metric="ece").verdict.headline.startswith("b has the lower squared calibration error")
 
     @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from calibrant.auditing.measurements import (
 from calibrant.auditing.recalibration import with_recalibration
 from calibrant.core import words
 from calibrant.core.catalogue import Entry
-from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Subject, Whole, note
+from calibrant.core.evidence import ABOVE_0, ALL_ROWS, SMALL_GROUP, Case, Evidence, Subject, Whole, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
@@ -157,8 +157,8 @@ def _decisive(
     scores: Scores, cutoff: Measurement, test: TestResult, size: Size | None, whole: Whole, setting: Setting
 ) -> tuple[Measurement, ...]:
     total = whole.total
-    low = total.low if setting.rejects(total.pvalue) else 0.0
-    stated = (low, total.high) if low > 0 or total.high < 1 else None
+    low = max(total.low, ABOVE_0) if setting.rejects(total.pvalue) else 0.0
+    stated = (low, total.high) if low > ABOVE_0 or total.high < 1 else None
     found = [replace(cutoff, interval=stated if size is None else cutoff.interval, decides=True)]
     if size is not None:
         label = f"calibration error, root mean square, {size.ranges:,} range{'' if size.ranges == 1 else 's'}"

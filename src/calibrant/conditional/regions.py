@@ -306,8 +306,8 @@ def _difference(seen: RegionMean, low: float, high: float, confidence: float) ->
     scale, unit = 100.0, "points"
     if seen.stated < RARE:
         scale, unit = 100.0 / seen.stated, "% of the prediction"
-    limits = f"{100 * confidence:.4g} % limits {words.short_limits(scale * low, scale * high)}"
-    value = words.minus(f"{float(f'{scale * seen.mean:.2g}'):g}")
+    down, up, value = words.outward(low, high, seen.mean, scale=scale)
+    limits = f"{words.confidence_words(confidence)} limits {down} to {up}"
     return f"difference {value} {unit}, {limits}, adjusted for all regions looked at"
 
 

@@ -13,7 +13,7 @@ from calibrant.core.findings import Figure, Table
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import dots, dress, legend_inside, plain, shortened
 from calibrant.core.results import Curve
-from calibrant.core.words import confidence_words
+from calibrant.core.words import confidence_words, short_limits
 from calibrant.inputs.arrays import FloatArray
 
 MAX_GROUPS_DRAWN = 30
@@ -173,7 +173,7 @@ def marks_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list
             estimate,
             place,
             f"{name}\n{details['axis']}: {estimate:.3g}"
-            + ("" if np.isnan(low) else f"\n{level} limits {low:.3g} to {high:.3g}")
+            + ("" if np.isnan(low) else f"\n{level} limits {short_limits(low, high)}")
             + ("" if np.isnan(detectable) else f"\nan error of {detectable:.2g} is found 4 times in 5"),
         )
         for name, place, estimate, low, high, _, detectable in zip(
@@ -189,7 +189,7 @@ def describe_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> s
     many = (
         f"{name.size:,} of {details['groups']:,} groups" if details["groups"] > name.size else f"{name.size:,} groups"
     )
-    first = f"The first is {name[0]} with {estimate[0]:.3g} (limits {low[0]:.3g} to {high[0]:.3g})."
+    first = f"The first is {name[0]} with {estimate[0]:.3g} (limits {short_limits(low[0], high[0])})."
     axis = details["axis"].capitalize()
     return f"{axis} of {many} with limits; the verdict names {f'{named:,}' if named else 'none'} of them. {first}"
 
