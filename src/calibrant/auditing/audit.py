@@ -169,5 +169,5 @@ def _refuse_dask(**given: Any) -> None:
         if hasattr(values, "__dask_graph__") and values.__dask_graph__() is not None:  # xarray has the method always
             raise InputError(
                 f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
-                f"calibrant.dask.audit, or load it first with {name}.compute()"
+                f"calibrant.dask.audit((y, prediction)), or load it first with {name}.compute()"
             )

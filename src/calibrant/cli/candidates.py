@@ -1,4 +1,4 @@
-"""Columns that were not named: taken where values or names leave one of each, and else listed with a command to type."""
+"""Columns that were not named: taken where values or names leave one of each, else listed with a command to type."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def completed(table: TableFile, request: Request, kind: str | None) -> Request:
     chosen = [candidate for found, names in lacking for candidate in _decided(found, names)]
     if len(chosen) == len(lacking):
         words = [word for candidate in chosen for word in candidate.options]
-        others = dict.fromkeys(each.name for found, _ in lacking for each in found if each not in chosen)
-        why = f"by their names, though {listing(list(others))} would fit too" if others else "where no other columns fit"
+        others = listing(list(dict.fromkeys(each.name for found, _ in lacking for each in found if each not in chosen)))
+        why = f"by their names, though {others} would fit too" if others else "where no other columns fit"
         tell(f"taken from {table.path}, {why}: {shlex.join(words)}")
         return _with(request, words)
     asked, lines, typed = [], [], list(request.typed)
