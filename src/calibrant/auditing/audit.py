@@ -105,7 +105,7 @@ def audit(
         Number of redraws of the outcomes, for tests of all rows and values expected if calibrated; groups and classes
         have 999.
     names
-        Names for the report: ``outcome``, ``prediction``, ``source``.
+        Names for the report: ``outcome``, ``prediction``, ``source``; and ``title``, its heading.
     rng
         A Generator or a seed.
 

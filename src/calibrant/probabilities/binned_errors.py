@@ -105,7 +105,7 @@ def ece(
         one row are left out.
     notion
         For (n, K). ``"confidence"`` (default): is the most probable class right as often as stated? Two columns are
-        judged so too, which is another number than that of the event: for the event pass ``P[:, 1]``.
+        judged so too, with a warning if no notion is given, as the error of the event is another: pass ``P[:, 1]``.
         ``"top-label"``: the same within the rows of each predicted label. ``"classwise"``: each class against the
         rest. ``"canonical"``: the whole vector; one probability p per row is then the vector (1 - p, p).
     average
