@@ -188,7 +188,7 @@ class AuditJob:
         return None if m is None else check_count("calibration_size", m)
 
     def _called(self) -> dict[str, str]:
-        return report_names(self.names, "{'outcome': 'left'}")
+        return report_names(self.names, "{'outcome': 'left'} (coordinates are named by columns=)")
 
     @property
     def _labels(self) -> dict[str, Any]:
