@@ -128,6 +128,12 @@ def refuses(refusal, for_each):
 
 
 @pytest.fixture
+def no_power(monkeypatch):
+    """Leave out the sentence on power, which is slow and not a claim."""
+    monkeypatch.setattr("calibrant.probabilities.evidence.smallest_constant", lambda *_, **__: 0.1)
+
+
+@pytest.fixture
 def rng():
     """Return random numbers of seed 0, anew for each test."""
     return np.random.default_rng(0)

@@ -70,6 +70,7 @@ DESIGNS = {
 }
 
 
+@pytest.mark.usefixtures("no_power")
 @pytest.mark.parametrize(
     ("design", "asked"), [*((design, None) for design in DESIGNS), ("a small group is off by little", 0.03)]
 )
@@ -158,6 +159,7 @@ def test_the_size_that_one_score_can_show():
     assert 7.0 < said < 8.2
 
 
+@pytest.mark.usefixtures("no_power")
 def test_the_level_of_the_verdict_is_kept():
     # at most 5 % false alarms; 60 repeats, 3 standard errors above is 13.4 %
     rng = np.random.default_rng(0)
@@ -168,6 +170,7 @@ def test_the_level_of_the_verdict_is_kept():
     assert wrong <= 8
 
 
+@pytest.mark.usefixtures("no_power")
 def test_the_level_is_kept_with_classes_and_groups():
     # three families: at most 5 % false alarms; 40 repeats, 3 standard errors above is 15.3 %
     rng = np.random.default_rng(0)
