@@ -25,7 +25,7 @@ def _of_groups(shift, share=0.15, n=6000):
     return (rng.random(n) < p + shift * (groups == "small")).astype(int), p, {"groups": groups}
 
 
-def _of_classes(shift, n=4000):
+def _of_classes(shift, n=2000):
     """Class 2 is predicted less often than it happens."""
     rng = np.random.default_rng(1)
     truth = rng.dirichlet([4, 4, 2], n)
@@ -41,7 +41,7 @@ def _of_intervals(width, groups=False, n=3000, **options):
     return y, cb.Intervals(-half, half, 0.9), named | options
 
 
-def _of_rare_events(n=20_000):
+def _of_rare_events(n=10_000):
     rng = np.random.default_rng(3)
     p = rng.beta(1, 60, n)
     groups = np.where(np.arange(n) < n / 4, "a", "b")
