@@ -347,14 +347,7 @@ def test_notes_belong_to_an_outcome():
 
 
 @pytest.mark.parametrize(
-    ("kind", "border"),
-    [
-        ("limits", 0.1),
-        ("limits", 0.2),
-        ("within", 0.15),
-        ("no-better", 0.15),
-        ("cannot tell", 0.1),
-    ],
+    ("kind", "border"), [("limits", 0.1), ("limits", 0.2), ("within", 0.15), ("no-better", 0.15), ("cannot tell", 0.1)]
 )
 def test_a_claim_is_true_at_its_border(kind, border):
     claim = Claim(kind, ALL_ROWS, "cutoff_error", 0.15, 0.1, 0.2, 0.95, tolerance=0.15)

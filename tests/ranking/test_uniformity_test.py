@@ -138,10 +138,7 @@ class TestPredictions:
 
     @pytest.mark.parametrize(
         ("given", "tied"),
-        [
-            ((None, CdfValues([0.5, 0.75], below=[0.25, 0.5])), 2),
-            ((np.zeros(30), Samples(np.zeros((30, 4)))), 30),
-        ],
+        [((None, CdfValues([0.5, 0.75], below=[0.25, 0.5])), 2), ((np.zeros(30), Samples(np.zeros((30, 4)))), 30)],
     )
     def test_ties_and_jumps_need_chance_and_are_counted(self, given, tied, refusal):
         message = refusal(uniformity_test, *given)
