@@ -238,6 +238,9 @@ class TestFramesOfClasses:
         assert message.startswith("the columns of prediction are called 'zero', 'one', 'two', and the classes 'a', 'b'")
         assert message.endswith("pass them without names, prediction.to_numpy()")
         assert ece(["a", "b"], self.P.to_numpy(), classes=["a", "b", "c"]) == ece([0, 1], self.P)
+        cars = ["cat", "car", "can"]  # which begin alike
+        named = self.P.set_axis([f"p_{name}" for name in cars], axis=1)
+        assert ece(cars[:2], named, classes=cars) == ece([0, 1], self.P)
 
     @pytest.mark.parametrize("names", [[0, 1, 2], ["p0", "p1", "p2"]])
     def test_other_names_are_no_reason(self, names):

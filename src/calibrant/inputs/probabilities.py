@@ -178,9 +178,9 @@ def _check_names(names: Names | None, classes: Any, K: int) -> None:
     if names is None or names == numbers:
         return
     labels = numbers if classes is None else tuple(map(str, classes))
-    called = (names, _without_affixes(names))
-    columns = next((each for each in called if sorted(each) == sorted(labels)), None)
-    if columns is None and classes is not None and called[1] not in (numbers, tuple(map(str, range(1, K + 1)))):
+    called, wanted = _without_affixes(names), _without_affixes(labels)
+    is_numbered = called in (numbers, tuple(map(str, range(1, K + 1))))
+    if classes is not None and sorted(called) != sorted(wanted) and not is_numbered:
         raise InputError(
             "the columns of prediction are called {columns}, and the classes {labels}. Call the columns as the "
             "classes or, if they stand in the order of {classes=}, pass them without names, prediction.to_numpy()",
@@ -188,7 +188,7 @@ def _check_names(names: Names | None, classes: Any, K: int) -> None:
             columns=listing(names, most=3),
             labels=listing(labels, most=3),
         )
-    if columns not in (None, labels):
+    if called != wanted and sorted(called) == sorted(wanted):
         raise InputError(
             "the columns of prediction are called as the classes and stand in another order: column 0 is {column}, "
             "and the first class {label}. Put the columns into the order of the classes, or pass {classes=} in the "
