@@ -146,7 +146,7 @@ class AuditJob:
         if where is not None and where.related:
             setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
-        case, grouped, sections = found.case, None, found.sections
+        case, grouped, sections, further = found.case, None, found.sections, found.further
         if groups:
             sorts = isinstance(facts.rows, (Binary, Classes))  # the rows of each group
             counted = [
@@ -154,7 +154,8 @@ class AuditJob:
                 for each in groups
             ]
             grouped = how.groups(facts.rows, counted, setting)
-            case = replace(case, families=(*case.families, grouped.family))
+            case = replace(case, families=(*case.families, grouped.family), notes=(*case.notes, *grouped.notes))
+            further = (*further, *grouped.further)
         caveats = found.caveats
         case = replace(case, looked_at=LOOKED_AT.get(facts.rows.kind, "the predictions"))
         if where is not None:
@@ -169,7 +170,7 @@ class AuditJob:
                 kind=facts.rows.kind,
                 n=facts.n,
                 level=setting.level,
-                verdict=verdict_of(case, setting, further=found.further),
+                verdict=verdict_of(case, setting, further=further),
                 sections=sections,
                 groups=None if grouped is None else grouped.table,
                 group_figures=() if grouped is None else grouped.figures,

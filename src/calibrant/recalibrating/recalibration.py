@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -120,13 +121,15 @@ class Recalibration:
         if groups is None:
             words = f"this map was fitted with groups ({shown(list(known))}); pass groups=, one label per row"
             raise InputError(words, option="groups")
-        labels = read_row_labels(groups, prediction.n)
+        n = len(prediction) if isinstance(prediction, np.ndarray) else prediction.n
+        labels = read_row_labels(groups, n)
         unknown = [label for label in labels.values if label not in known]
         if unknown:
-            raise InputError(
-                f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}", option="groups"
-            )
-        number = np.array([known[label] for label in labels.values], dtype=np.intp)[labels.code]
+            said = f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}"
+            if self.common is None:
+                raise InputError(said, option="groups")
+            warnings.warn(f"{said}. Rows of other groups get the common map", stacklevel=3)
+        number = np.array([known.get(label, -1) for label in labels.values], dtype=np.intp)[labels.code]
         return self.rule.apply(self.of_rows(number), prediction, self.options)
 
     def of_rows(self, group: Any) -> Mapping[str, Any]:
@@ -134,7 +137,22 @@ class Recalibration:
         if self.groups is None:
             return self.parameters
         maps = self.parameters["groups"]
-        return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[group] for name in maps[0]}
+        if self.common is not None:
+            maps = (*maps, self.common.parameters)  # at -1, the number of a group that the map does not have
+        per_level = {name for name, spec in self.rule.parameters.items() if spec.axes}
+        stacked = {name: np.stack([one[name] for one in maps]) for name in maps[0]}
+        return {
+            name: (values[:, None] if name in per_level and values.ndim == 1 else values)[group]
+            for name, values in stacked.items()
+        }
+
+    @property
+    def common(self) -> Recalibration | None:
+        """The map of all groups together, which groups are shrunk to; None if each has a map of its own."""
+        if self.groups is None or (self.parameters.keys() == {"groups"} and self.rule.parameters):
+            return None
+        parameters = {name: self.parameters[name] for name in self.rule.parameters}
+        return replace(self, parameters=parameters, groups=None)
 
     @overload
     def to_json(self, path: None = None) -> str: ...
