@@ -164,7 +164,7 @@ def measured(estimate, low, high):
         0.6, 0.6 - estimate, estimate, low, high, 0.99, 0.1, 0.0, np.zeros(0), "temperature", "log", 500, ("x",), ""
     )
     fitted = Recalibration("classes", "temperature", {"slope": 0.5, "temperature": 2.0}, 500)
-    return GainAndMap(gain, fitted, CrossFitted(np.zeros(0)))
+    return GainAndMap(gain, fitted, CrossFitted(np.zeros(0), np.zeros(0)))
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_the_penalty_is_that_of_the_empirical_bayes_equation():
         for g, label in enumerate("abc"):
             X, t, e = design[group == label], y[group == label], eta[group == label]
 
-            def value(at, X=X, t=t, e=e):
+            def value(at, X=X, t=t, e=e, variance=variance):
                 moved = e + X @ at
                 return (np.logaddexp(0, moved) - t * moved).sum() + (at**2 / variance).sum() / 2
 
