@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.auditing.measurements import Scores
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.evidence import note
-from calibrant.core.findings import Facts, Findings, Kind, Setting
+from calibrant.core.findings import Facts, Findings, Kind, KindFindings, Setting
 from calibrant.core.kept_rows import table_of
 from calibrant.core.row_sample import RowSample
 from calibrant.core.several import Several
@@ -128,7 +128,7 @@ class AuditJob:
         refuse_options_of_other_kinds(rows.kind, own)
         return rows
 
-    def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting) -> Audit:
+    def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting, metrics: Sequence[Any] = ()) -> Audit:
         """Return the audit of these facts; groups are summaries, or of rows at hand their labels."""
         how: Kind = KINDS[facts.rows.kind].audited()
         searches = setting.covariates is not None
@@ -146,6 +146,8 @@ class AuditJob:
         if where is not None and where.related:
             setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
+        if metrics:
+            found = _with_metrics(found, metrics, facts.rows, setting)
         case, grouped, sections, further = found.case, None, found.sections, found.further
         if groups:
             sorts = isinstance(facts.rows, (Binary, Classes))  # the rows of each group
@@ -204,6 +206,12 @@ class AuditJob:
                 option="relative",
             )
         return tolerance
+
+
+def _with_metrics(found: KindFindings, metrics: Sequence[Any], rows: AnyRows, setting: Setting) -> KindFindings:
+    from calibrant.auditing.own_metrics import with_metrics  # with the intervals of every verb
+
+    return with_metrics(found, metrics, rows, setting)
 
 
 def _where_off(facts: Facts, setting: Setting) -> Where:

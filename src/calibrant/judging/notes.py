@@ -54,7 +54,6 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "map is shown ({level:level} limits {limits:limits})",
         "groups without limits": "recalibrate with groups={by} (--by {by}) fits one map for each group: gain of {gain:number} in the {score:score} "
         "over the common map. {why}",
-        "groups not measured": "recalibrate with groups={by} (--by {by}) fits one map for each group; what it gains is not measured: {why}",
         "inverted": "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
         "own map": "one map for {region} and one for the other rows: recalibrate with groups=, on other rows than these, which found the region",
         "conformal": "conformal prediction: recalibrate, fitted on rows that did not train the model",

@@ -23,7 +23,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Label
 from calibrant.inputs.probabilities import Binary
-from calibrant.recalibrating.mean_log_score import CLIP_REMEDY, clipped, expit, logit, targets
+from calibrant.recalibrating.mean_log_score import CLIP_REMEDY, expit, logit, targets
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameters
 from calibrant.recalibrating.newton import MAX_GRADIENT, NoOptimumError
 
@@ -45,9 +45,7 @@ def fit_shrunken(
         logit(q[inside]), targets(rows.y[inside], w[inside], options), w[inside], group[inside], len(labels)
     )
     moved = given.moved() if len(labels) > 1 else [(0.0, 1.0)]
-    p = clipped(rows.p, options)
-    ends = set(group[(p == 0) | (p == 1)].tolist())
-    maps, said = [], list(common.warnings)
+    ends, said, maps = set(group[~inside].tolist()), list(common.warnings), []
     if len(labels) > 1 and w.sum() < rows.n / 2:
         said.append(f"maps are shrunk as if weights counted rows, and these {rows.n} count as {w.sum():.3g}")
     for g, (label, (intercept, slope)) in enumerate(zip(labels, moved, strict=True)):

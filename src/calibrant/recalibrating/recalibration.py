@@ -137,14 +137,10 @@ class Recalibration:
         if self.groups is None:
             return self.parameters
         maps = self.parameters["groups"]
-        if self.common is not None:
-            maps = (*maps, self.common.parameters)  # at -1, the number of a group that the map does not have
-        per_level = {name for name, spec in self.rule.parameters.items() if spec.axes}
-        stacked = {name: np.stack([one[name] for one in maps]) for name in maps[0]}
-        return {
-            name: (values[:, None] if name in per_level and values.ndim == 1 else values)[group]
-            for name, values in stacked.items()
-        }
+        if self.common is None:
+            return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[group] for name in maps[0]}
+        every = (*maps, self.common.parameters)  # at -1, the number of a group that the map does not have
+        return {name: np.array([one[name] for one in every])[group] for name in maps[0]}
 
     @property
     def common(self) -> Recalibration | None:
