@@ -197,16 +197,6 @@ def interval_of_mean(
     return _of_coverage(entry, cast(Moments, entry.summarise(rows, options)), options, level, method)
 
 
-def limits_of_rows(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> ConfidenceInterval:
-    """Return the interval of a metric that brings its own limits, or is a mean of row scores."""
-    if entry.limits is not None:
-        found = entry.limits(entry.summarise(rows, options), options)
-        return ConfidenceInterval(*found.at(level, "both"), found.estimate, level, found.method, rows.n)
-    if entry.row_scores is None or not entry.outcome:
-        raise no_interval(entry)
-    return interval_of_mean(entry, rows, options, level)
-
-
 def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:
     if entry.limits is None:
         raise NotApplicableError(

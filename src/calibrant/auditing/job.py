@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.auditing.measurements import Scores
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.evidence import note
-from calibrant.core.findings import Facts, Findings, Kind, KindFindings, Setting
+from calibrant.core.findings import Facts, Findings, Kind, Setting
 from calibrant.core.kept_rows import table_of
 from calibrant.core.row_sample import RowSample
 from calibrant.core.several import Several
@@ -147,7 +147,9 @@ class AuditJob:
             setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
         if metrics:
-            found = _with_metrics(found, metrics, facts.rows, setting)
+            from calibrant.auditing.own_metrics import with_metrics  # with the intervals of every verb
+
+            found = with_metrics(found, metrics, facts.rows, setting)
         case, grouped, sections, further = found.case, None, found.sections, found.further
         if groups:
             sorts = isinstance(facts.rows, (Binary, Classes))  # the rows of each group
@@ -206,12 +208,6 @@ class AuditJob:
                 option="relative",
             )
         return tolerance
-
-
-def _with_metrics(found: KindFindings, metrics: Sequence[Any], rows: AnyRows, setting: Setting) -> KindFindings:
-    from calibrant.auditing.own_metrics import with_metrics  # with the intervals of every verb
-
-    return with_metrics(found, metrics, rows, setting)
 
 
 def _where_off(facts: Facts, setting: Setting) -> Where:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from calibrant.auditing.interval import limits_of_rows
+from calibrant.auditing.interval import interval_of_mean
 from calibrant.auditing.measurements import collected
 from calibrant.core.catalogue import Entry, Shown, find
 from calibrant.core.findings import KindFindings, Section, Setting
@@ -47,9 +48,11 @@ def _number(entry: Entry[Any, Any], result: Any) -> Any:
     return result
 
 
-def _limits(entry: Entry[Any, Any], rows: Any, setting: Setting) -> tuple[float, float] | None:
-    try:
-        found = limits_of_rows(entry, rows, entry.usual, setting.level)
-    except NotApplicableError:
-        return None
-    return (float(found.low), float(found.high)) if np.ndim(found.low) == 0 else None
+def _limits(entry: Entry[Any, Any], rows: Any, setting: Setting) -> tuple[Any, Any] | None:
+    with suppress(NotApplicableError):
+        if entry.limits is not None:
+            return entry.limits(entry.summarise(rows, entry.usual), entry.usual).at(setting.level, "both")
+        if entry.row_scores is not None and entry.outcome:
+            found = interval_of_mean(entry, rows, entry.usual, setting.level)
+            return found.low, found.high
+    return None

@@ -89,7 +89,8 @@ class Recalibration:
         prediction
             New predictions of the kind that the map was fitted on. Probabilities come back as float64.
         groups
-            The group of each row, if the map was fitted with groups.
+            The group of each row, if the map was fitted with groups. A group that it was not fitted on gets the common
+            map, with a warning, or is refused where there is none.
         """
         checked = self._checked(prediction)
         if self.groups is None:
