@@ -219,7 +219,7 @@ def map_value(claim: Claim, y: NDArray[Any], known: Any, options: Mapping[str, A
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.average(np.where(Q > 0, Q * np.log(Q / P), 0.0).sum(axis=1), weights=w))
     grouping = None
-    if claim.quantity == "group_maps_gain":
+    if claim.subject.kind == "covariates":
         labels = known.groups[claim.subject.name.removeprefix("maps by ")]
         names, code = np.unique(labels.astype(str), return_inverse=True)
         grouping = Grouping(code, names.tolist())

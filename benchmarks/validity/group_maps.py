@@ -150,7 +150,7 @@ def add_page(data: Drawn, total: Counter[str]) -> None:
     true = float(data.share @ data.gain(shrunk.common.apply(data.new), shrunk.apply(data.new, groups=data.new_group)))
     total["pages"] += 1
     for claim in result.verdict.claims:
-        if claim.quantity == "group_maps_gain":
+        if claim.quantity == "recalibration_gain" and claim.subject.kind == "covariates":
             total.update({"claims": 1, "helps": int(claim.kind == "gain"), "false": int(claim.is_false(true))})
 
 

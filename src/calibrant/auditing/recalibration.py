@@ -29,7 +29,7 @@ from calibrant.recalibrating.choice import MIN_RARER, MIN_ROWS
 from calibrant.recalibrating.cross_fitting import Dealing, Numbers
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.gain import MAX_ROWS_REPEATED, REPEATS, GainAndMap, Plan, measured_gain
-from calibrant.recalibrating.gain_claims import GROUP_QUANTITY, QUANTITY, error_claim, gain_claim, gain_note
+from calibrant.recalibrating.gain_claims import QUANTITY, error_claim, gain_claim, gain_note
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
 
@@ -73,16 +73,16 @@ def with_group_maps(found: Grouped, rows: Binary | Classes, groups: Sequence[Gro
     off = [each.subject.name for each in found.family.evidence if setting.rejects(each.pvalue)]
     if not off or rows.kind not in GROUPED:
         return found
-    grouping = next(each for each in groups if off[0] in each.names)
-    data, clusters = calibration_sample(rows, setting.clusters, grouping)
+    data, clusters = calibration_sample(rows, setting.clusters, next(each for each in groups if off[0] in each.names))
     level = 1 - SHARE_OF_ERRORS * (1 - setting.level) / len(groups)
     by = ", ".join(part.partition(" = ")[0] for part in off[0].split(", "))
     try:
         gain = audited_gain(data, clusters, level).gain
     except CalibrantError:  # the map of all rows says why
         return found
-    claim = replace(gain_claim(gain), subject=Subject("all rows", name=f"maps by {by}"), quantity=GROUP_QUANTITY)
-    return found._replace(notes=(gain_note(claim, "", gain.score, gain.note, by=by),), further=(claim,))
+    claim = replace(gain_claim(gain), subject=Subject("covariates", name=f"maps by {by}"))
+    of_maps = f"one map for each group, recalibrate with groups={by} (--by {by}), beyond the common map"
+    return found._replace(notes=(gain_note(claim, of_maps, gain.score, gain.note),), further=(claim,))
 
 
 def calibration_sample(

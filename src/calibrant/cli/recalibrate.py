@@ -232,10 +232,10 @@ def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
 
 def group_lines(gain: RecalibrationGain) -> list[str]:
     """Return what maps of groups gain over the common map, in all rows and in each group."""
-    limits = f"{confidence_words(gain.level)} limits"
-    said = f"none: {gain.note}" if not np.isfinite(gain.low) else short_limits(gain.low, gain.high)
-    lines = [f"Maps of groups lower the score by {number(gain.estimate)} more than the common map ({limits} {said})."]
-    for one in gain.by_group[:MAX_SHOWN]:
-        said = short_limits(one.low, one.high) if np.isfinite(one.low) else "none"
-        lines.append(f"  {one.group}: {number(one.estimate)} ({limits} {said}), {one.n:,} rows")
-    return lines
+    of: list[tuple[str, Any]] = [("Maps of groups, beyond the common map", gain)]
+    of += [(f"  {one.group}", one) for one in gain.by_group[:MAX_SHOWN]]
+    return [
+        f"{words}: score lower by {number(one.estimate)} "
+        f"({confidence_words(gain.level)} limits {short_limits(one.low, one.high) if np.isfinite(one.low) else 'none'})"
+        for words, one in of
+    ]

@@ -48,12 +48,6 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "map harms": "{map} would do harm with this many rows: {score:score} higher by {limits:negative limits}",
         "no gain shown": "no gain of the {score:score} is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
         "gain without limits": "{map}: gain of {gain:number} in the {score:score}. {why}",
-        "groups help": "one map for each group, recalibrate with groups={by} (--by {by}): {score:score} lower by {gain:number} on new rows than "
-        "after the common map ({level:level} limits {limits:limits})",
-        "groups not shown": "recalibrate with groups={by} (--by {by}) fits one map for each group; no gain of the {score:score} over the common "
-        "map is shown ({level:level} limits {limits:limits})",
-        "groups without limits": "recalibrate with groups={by} (--by {by}) fits one map for each group: gain of {gain:number} in the {score:score} "
-        "over the common map. {why}",
         "inverted": "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
         "own map": "one map for {region} and one for the other rows: recalibrate with groups=, on other rows than these, which found the region",
         "conformal": "conformal prediction: recalibrate, fitted on rows that did not train the model",

@@ -176,11 +176,6 @@ QUANTITIES = {
         *("gain {value}", "the map does harm", "the map helps"),
         name="gain of the log score by recalibration",
     ),
-    "group_maps_gain": Quantity(
-        "one map for each group lowers the score by {found} more than the common map",
-        *("gain {value}", "maps of groups do harm", "maps of groups help"),
-        name="gain of the log score by maps of groups over the common map",
-    ),
     "skill": Quantity(
         "skill of {who} is {found}", "skill {value}", "worse than no forecast", "informative", unit="skill"
     ),

@@ -260,9 +260,8 @@ def cross_fit(
         if found.if_missed is not None:
             other = replace(test, rows=replace(test.rows, y=1 - test.rows.y))
             with np.errstate(invalid="ignore"):  # misses at 0 and 1 cost infinitely much before and after
-                found.if_missed[fold.test] = scores_without(fitted_map, other) - scores_after(
-                    fitted_map, other, options
-                )
+                after = scores_after(fitted_map, other, options)
+                found.if_missed[fold.test] = scores_without(fitted_map, other) - after
             p, q = test.prediction, _applied(fitted_map, test)
             found.rounded += int(np.count_nonzero((p > 0) & (p < 1) & ((q == 0) | (q == 1))))
     return found

@@ -263,7 +263,7 @@ def measured_gain(data: CalibrationRows, options: FitOptions, plan: Plan, *, rec
     low, high, notes = found.limits(plan)
     row_gain = np.full(data.rows.n if data.keep is None else data.keep.size, np.nan)
     row_gain[data.caller_rows] = gains.mean(axis=0)
-    mean_before, estimate = found.before, found.estimate
+    mean_before, estimate = found.before_and_gain()
     gain = RecalibrationGain(
         before=mean_before,
         after=mean_before - estimate,
@@ -296,13 +296,9 @@ class CrossFittedGains(NamedTuple):
     in_sample: float  # the gain on all rows of the map that was fitted on them
     without_map: int  # the number of folds in which nothing could be fitted
 
-    @property
-    def before(self) -> float:
-        return self.units.mean(np.mean([one.before[self.rows] for one in self.passes], axis=0))
-
-    @property
-    def estimate(self) -> float:
-        return self.units.mean(self.d.mean(axis=0))
+    def before_and_gain(self) -> tuple[float, float]:
+        before = np.mean([one.before[self.rows] for one in self.passes], axis=0)
+        return self.units.mean(before), self.units.mean(self.d.mean(axis=0))
 
     def of_group(self, group: int, plan: Plan, in_sample: FloatArray) -> GroupGain:
         """Return the gain in one group, given that of each row under the map that was fitted on all of them."""
@@ -318,7 +314,7 @@ class CrossFittedGains(NamedTuple):
             in_sample=units_of(data, plan.dealing, every).mean(in_sample[every]),
         )
         low, high, _ = found.limits(plan)
-        return GroupGain(label, every.size, found.before, found.estimate, low, high)
+        return GroupGain(label, every.size, *found.before_and_gain(), low, high)
 
     def limits(self, plan: Plan) -> tuple[float, float, list[str]]:
         """Return the limits, or infinite ones and why."""

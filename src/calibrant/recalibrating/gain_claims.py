@@ -9,7 +9,7 @@ from calibrant.core.claims import Claim, ClaimKind
 from calibrant.core.evidence import ALL_ROWS, Note, note
 from calibrant.recalibrating.gain import RecalibrationGain
 
-QUANTITY, GROUP_QUANTITY, ERROR = "recalibration_gain", "group_maps_gain", "calibration_error"
+QUANTITY, ERROR = "recalibration_gain", "calibration_error"
 
 
 def gain_claim(gain: RecalibrationGain) -> Claim:
@@ -38,18 +38,12 @@ def error_claim(claim: Claim) -> Claim:
     return replace(claim, kind="limits", quantity=ERROR, estimate=math.nan, high=math.inf)
 
 
-def gain_note(claim: Claim, of_map: str, score: str, why: str = "", by: str = "") -> Note:
-    """Return what a map does: it helps, does harm, or is not shown to do either; `why` says why there are no limits.
-
-    `by` names the column of groups, for a gain of maps of groups over the common map.
-    """
+def gain_note(claim: Claim, of_map: str, score: str, why: str = "") -> Note:
+    """Return what a map does: it helps, does harm, or is not shown to do either; `why` says why there are no limits."""
     keys = {"gain": "map helps", "harm": "map harms", "limits": "no gain shown"}
-    if by:
-        keys = {"gain": "groups help", "harm": "groups not shown", "limits": "groups not shown"}
     limits = (claim.low, claim.high)
     return note(
-        keys.get(claim.kind, "groups without limits" if by else "gain without limits"),
-        by=by,
+        keys.get(claim.kind, "gain without limits"),
         map=of_map,
         score=score,
         gain=claim.estimate,

@@ -76,9 +76,8 @@ def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
         if rising or inverted:
             how = f"no event has a {'lower' if rising else 'higher'} score than a non-event"
             raise NotApplicableError(SEPARATED, how=how)
-    found = LogScore((inside.x,), targets(inside.y, inside.w, options), inside.w, inside.total).optimum(
-        np.array([0.0, 1.0])
-    )
+    target = targets(inside.y, inside.w, options)
+    found = LogScore((inside.x,), target, inside.w, inside.total).optimum(np.array([0.0, 1.0]))
     intercept, slope = map(float, found.point)
     _refuse_flat_ends("logistic", "slope", slope, inside.zeros + inside.ones, "at 0 or 1")
     said: tuple[str, ...] = ()
@@ -176,8 +175,10 @@ def _of_quadratic(m: Parameters, p: FloatArray) -> FloatArray:
 
 def _times(slope: float | FloatArray, column: FloatArray) -> FloatArray:
     """Return the product, 0 for a slope of 0 also where the column is infinite."""
+    if np.ndim(slope) == 0:
+        return np.zeros_like(column) if slope == 0 else slope * column
     with np.errstate(invalid="ignore"):
-        return np.where(np.equal(slope, 0), 0.0, slope * column)
+        return np.where(slope == 0, 0.0, slope * column)
 
 
 Eta: TypeAlias = Callable[[Parameters, FloatArray], FloatArray]
