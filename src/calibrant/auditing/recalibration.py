@@ -35,6 +35,7 @@ from calibrant.recalibrating.recalibration import Recalibration
 
 SHARE_OF_ERRORS = 0.2  # of the error rate of the page, for the claims on recalibration
 MAX_NUMBERS = 500_000  # rows times columns that are measured; of more a random sample is
+MAX_GROUPED = 100_000  # rows on which maps of groups are measured
 FOLDS, SEED = 5, 0
 OPTIONS = FitOptions(score="log")
 METHOD = {"binary": "logistic", "classes": "temperature"}
@@ -75,7 +76,7 @@ def with_group_maps(found: Grouped, rows: Binary | Classes, groups: Sequence[Gro
         return found
     data, clusters = calibration_sample(rows, setting.clusters, next(each for each in groups if off[0] in each.names))
     level = 1 - SHARE_OF_ERRORS * (1 - setting.level) / len(groups)
-    by = ", ".join(part.partition(" = ")[0] for part in off[0].split(", "))
+    by = ", ".join(part.partition(" = ")[0] for part in off[0].split(", ") if " = " in part)
     try:
         gain = audited_gain(data, clusters, level).gain
     except CalibrantError:  # the map of all rows says why
@@ -93,7 +94,8 @@ def calibration_sample(
     Rows are sorted, so the folds do not depend on the order in which they came. The choice of a sample does.
     """
     columns = rows.K
-    most, rng = MAX_NUMBERS // columns, np.random.default_rng(SEED)
+    most = MAX_NUMBERS // columns if groups is None else MAX_GROUPED
+    rng = np.random.default_rng(SEED)
     chosen = np.arange(rows.n)
     if rows.n > most and clusters is None:
         chosen = rng.choice(rows.n, most, replace=False, shuffle=False)

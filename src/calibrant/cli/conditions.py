@@ -178,7 +178,7 @@ def values_of(results: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
             yield f"{name}.{field}", Found(number, rounding=rounding if field in ("value", "excess") else 0.0)
     columns = (results.get("groups") or {}).get("columns", {})
     lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
-    level = [m["expected"] for m in measurements(results) if m["name"] == "coverage"]
+    level = [m.get("expected") for m in measurements(results) if m["name"] == "coverage"]
     for line in lines if level else []:  # of one level, which the table does not repeat
         line.setdefault("nominal", level[0])
     for line in reversed(lines):  # of several lines of a group the first one, which is the worst, is found
