@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import public
 from calibrant.core.grid import Grid
 from calibrant.core.summary import Summary
+from calibrant.core.tabular import Tabular
 from calibrant.core.words import number as written
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, locked
@@ -71,7 +72,7 @@ class GroupGain(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RecalibrationGain:
+class RecalibrationGain(Tabular):
     """What a map does to a proper score on rows it was not fitted on."""
 
     before: float
@@ -82,13 +83,13 @@ class RecalibrationGain:
     level: float
     share: float
     in_sample: float
-    row_gain: FloatArray
+    row_gain: FloatArray = field(repr=False)
     method: str
     score: str
     n: int
     chosen: tuple[str, ...]
     note: str
-    by_group: tuple[GroupGain, ...] = ()
+    by_group: tuple[GroupGain, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "row_gain", locked(self.row_gain))

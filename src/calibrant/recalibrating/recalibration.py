@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from calibrant.core.tabular import Tabular
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, locked
 from calibrant.inputs.groups import Label, read_row_labels
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(Tabular):
     """A method that `auto` compared: its cross-fitted score, its gain over doing nothing, and the standard error."""
 
     method: str
@@ -41,7 +42,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recalibration:
+class Recalibration(Tabular):
     """A map that was fitted on calibration rows."""
 
     kind: str
@@ -55,9 +56,9 @@ class Recalibration:
     objective: float | None = None
     gradient: float | None = None
     boundary: tuple[str, ...] = ()
-    compared: tuple[Candidate, ...] = ()
+    compared: tuple[Candidate, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
-    columns: Mapping[str, tuple[str, ...]] | None = None
+    columns: Mapping[str, tuple[str, ...]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("parameters", "columns"):
@@ -120,15 +121,16 @@ class Recalibration:
     def _by_group(self, prediction: Any, groups: Any) -> Any:
         known = {label: number for number, label in enumerate(self.groups or ())}
         if groups is None:
-            words = f"this map was fitted with groups ({shown(list(known))}); pass groups=, one label per row"
-            raise InputError(words, option="groups")
+            words = "this map was fitted with groups ({known}); pass groups=, one label per row"
+            raise InputError(words, option="groups", known=shown(list(known)))
         n = len(prediction) if isinstance(prediction, np.ndarray) else prediction.n
         labels = read_row_labels(groups, n)
         unknown = [label for label in labels.values if label not in known]
+        if unknown and self.common is None:
+            words = "this map has no group {value}; it was fitted on {known}"
+            raise InputError(words, option="groups", value=unknown[0], known=shown(list(known)))
         if unknown:
             said = f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}"
-            if self.common is None:
-                raise InputError(said, option="groups")
             warnings.warn(f"{said}. Rows of other groups get the common map", stacklevel=3)
         number = np.array([known.get(label, -1) for label in labels.values], dtype=np.intp)[labels.code]
         return self.rule.apply(self.of_rows(number), prediction, self.options)
