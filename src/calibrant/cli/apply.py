@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,13 @@ def run(map_path: Path, file: Path, request: Request) -> None:
     table = open_table(file, format=request.format, dialect=request.dialect)
     work = Work(found, request, table)
     try:
-        rows = rewrite(table, work.change(), output, request.dialect)
+        with warnings.catch_warnings(record=True, action="always", category=UserWarning) as said:
+            rows = rewrite(table, work.change(), output, request.dialect)
     except InputError:
         work.find_row()
         raise
+    for sentence in dict.fromkeys(str(each.message) for each in said):
+        tell(sentence)
     made = listing(list(work.added), most=4)
     emit(f"{rows:,} row{'' if rows == 1 else 's'} recalibrated by {found.method}; new in {output}: {made}")
 

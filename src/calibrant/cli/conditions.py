@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from calibrant.cli.output import measurements
-from calibrant.errors import InputError, did_you_mean, listing, shown
+from calibrant.errors import InputError, closest, did_you_mean, listing, shown
 from calibrant.files.where import COMPARISONS, NUMBER
 from calibrant.inputs.arrays import is_percentage
 
@@ -178,6 +178,9 @@ def values_of(results: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
             yield f"{name}.{field}", Found(number, rounding=rounding if field in ("value", "excess") else 0.0)
     columns = (results.get("groups") or {}).get("columns", {})
     lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+    level = [m.get("expected") for m in measurements(results) if m["name"] == "coverage"]
+    for line in lines if level else []:  # of one level, which the table does not repeat
+        line.setdefault("nominal", level[0])
     for line in reversed(lines):  # of several lines of a group the first one, which is the worst, is found
         yield from ((f"groups.{line['group']}.{field}", found) for field, found in _of_group(line).items())
     yield from ((f"worst_group.{field}", found) for field, found in _worst(lines).items())
@@ -201,6 +204,8 @@ def _of_group(line: Mapping[str, Any]) -> dict[str, Found]:
     """Return the numbers of a line of the table of groups; its p-value is the adjusted one."""
     numbers: dict[str, Any] = {key: number for key, number in line.items() if isinstance(number, (int, float))}
     numbers["estimate"] = next((numbers[key] for key in ESTIMATES if key in numbers), None)
+    if "coverage" in numbers and "nominal" in numbers:
+        numbers["coverage_error"] = abs(numbers["coverage"] - numbers["nominal"])
     numbers["low"], numbers["high"] = line.get("interval") or line.get("limits") or (None, None)
     numbers["pvalue"] = numbers.pop("pvalue_adjusted", numbers.get("pvalue"))
     return {key: Found(float(x), str(line["group"])) for key, x in numbers.items() if x is not None}
@@ -270,6 +275,8 @@ def _unknown(path: str, condition: Condition, known: Mapping[str, Found]) -> Inp
     if head == "worst_group" and "worst_group.n" not in known:
         return InputError("no group has enough rows to be tested, so the worst one is not known; leave worst_group out")
     fields = dict.fromkeys(name.rpartition(".")[2] for name in known if name.startswith(f"{head}."))
+    if not fields and any(name.startswith("groups.") for name in known):
+        _refuse_unknown_group(path, condition, known)
     if not fields:
         hint = did_you_mean(path, known)
         return InputError(
@@ -284,3 +291,16 @@ def _unknown(path: str, condition: Condition, known: Mapping[str, Found]) -> Inp
         instead = next((one for one in near if one in known), f"max({head}.estimate)")
         hint = f"Write {shown(f'{instead} {condition.op} {condition.threshold}')}"
     return InputError(f"{head} has no field {shown(field)} here; it has {listing(list(fields))}. {hint}".rstrip())
+
+
+def _refuse_unknown_group(path: str, condition: Condition, known: Mapping[str, Found]) -> None:
+    """Raise the error for the path of a group that is not there, or is named without its column; return for others."""
+    groups = {name.rpartition(".")[0]: found.of for name, found in known.items() if name.startswith("groups.")}
+    group, _, field = path.removeprefix("groups.").rpartition(".")
+    whole = [head for head in groups if head.endswith(f".{group}")]
+    if not (whole or path.startswith(("groups.", *(head.split(".")[1] for head in groups)))):
+        return
+    near = whole[0] if whole else closest(f"groups.{group}", groups) or next(iter(groups))
+    works = f"{near}.{field if f'{near}.{field}' in known else 'estimate'} {condition.op} {condition.threshold}"
+    named = listing(list(groups.values()), most=6)
+    raise InputError(f"there is no group {shown(group)}; groups are {named}. Write {shown(works)}")

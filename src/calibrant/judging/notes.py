@@ -49,7 +49,7 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "no gain shown": "no gain of the {score:score} is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
         "gain without limits": "{map}: gain of {gain:number} in the {score:score}. {why}",
         "inverted": "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
-        "own map": "fit one map for {region} and one for the other rows: recalibrate each, on rows that did not train the model",
+        "own map": "one map for {region} and one for the other rows: recalibrate with groups=, on other rows than these, which found the region",
         "conformal": "conformal prediction: recalibrate, fitted on rows that did not train the model",
         "conformal parts": "adapt the {size} of the predictions to how hard a row is to predict, or calibrate by group",
         "calibration rows": "calibrate on rows like these, or by group: those of the calibration set may differ from them",
