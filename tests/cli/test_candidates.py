@@ -54,6 +54,12 @@ TAKEN = {
     "outcome alone": ({"y": EVENTS, "score": SCORES}, "--p score", "--y y"),
     "prediction alone": ({"y": EVENTS, "score": SCORES, "name": LABELS}, "--y y", "--p score"),
     "labels": ({"gone": YES_NO, "p": SCORES}, "--confidence 0.9", "--y gone --pos-label Yes --p p"),
+    "percentages": (
+        {"id": range(60), "age": range(20, 80), "correct": EVENTS, "confidence": 100 * SCORES},
+        "",
+        "--y correct --p confidence --percent",
+    ),
+    "percentages whose scale was typed": ({"y": EVENTS, "sure": 100 * SCORES}, "--percent", "--y y --p sure"),
     "truth": ({"flag": EVENTS == 1, "p": SCORES}, "", "--y flag --p p"),
     "columns with another role": (
         {"y": EVENTS, "p": SCORES, "sex": np.where(EVENTS, "f", "m"), "w": SCORES},

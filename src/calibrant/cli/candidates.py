@@ -22,8 +22,9 @@ from calibrant.files.table_file import TableFile
 from calibrant.files.values import list_lengths
 
 MAX_ROWS_EXAMINED = 10_000
-OUTCOME_NAMES = ("y", "y_true", "label", "target", "outcome", "truth", "actual", "observed")
-EVENT_LABELS = ("yes", "true", "y", "t", "1", "positive", "pos", "event")
+OUTCOME_NAMES = ("y", "y_true", "label", "target", "outcome", "truth", "actual", "observed", "correct")
+EVENT_LABELS = ("yes", "true", "y", "t", "1", "positive", "pos", "event", "correct", "right")
+PERCENT_NAME = re.compile("percent|pct|prob|confid|certain|likel|chance", re.IGNORECASE)
 BOUND_NAMES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), ("lwr", "upr"), ("min", "max"))
 CLASS_NAME = re.compile(r"(?P<stem>.*[_.\- ](?=[^_.\- ]+\Z)|\D+(?=\d+\Z)).+", re.DOTALL)
 LEVEL_NAME = re.compile(r"(?P<stem>.*?)[\d.%]+", re.DOTALL)
@@ -75,8 +76,10 @@ def completed(table: TableFile, request: Request, kind: str | None) -> Request:
 
 def _with(request: Request, words: Sequence[str]) -> Request:
     """Return the request with these options too."""
-    for option, value in zip(words[::2], words[1::2], strict=True):
+    rest = iter(words)
+    for option in rest:
         name, before = option.removeprefix("--").replace("-", "_"), request.value(option)
+        value: Any = name == "percent" or next(rest)
         given = float(value) if name == "level" else value
         changed: dict[str, Any] = {name: (*before, given) if isinstance(before, tuple) else given}
         request = replace(request, **changed)
@@ -133,12 +136,29 @@ def _events(rows: pl.DataFrame) -> list[Candidate]:
         elif column.dtype.is_numeric() and values and set(values) <= {0, 1}:
             plain.append(Candidate(name, "0 and 1", ("--y", name)))
         elif len(values) == 2 and not column.dtype.is_float():
-            event = next((v for v in values if str(v).lower() in EVENT_LABELS), None)
+            event = event_of(column)
             label = str(values[-1] if event is None else event)
             values_shown = f"{shown(values[0])} and {shown(values[1])}"
             options = ("--y", name, "--pos-label", label)
             labelled.append(Candidate(name, values_shown, options, sure=event is not None))
     return plain + labelled
+
+
+def event_of(column: pl.Series) -> Any:
+    """Return which of two labels is the event, where its name tells."""
+    values = _values(column, 3)
+    return next((v for v in values if str(v).lower() in EVENT_LABELS), None) if len(values) == 2 else None
+
+
+def _percentages(rows: pl.DataFrame, request: Request) -> list[Candidate]:
+    """Return columns of 0 to 100, with --percent all of them, and without it those whose names speak of confidence."""
+    return [
+        Candidate(
+            name, f"{low:.3g} to {high:.3g} %", ("--p", name, *(() if request.percent else ("--percent",))), "binary"
+        )
+        for name, (low, high) in _ranges(rows.columns, rows).items()
+        if low >= 0 and high <= 100 and (request.percent or (high > 1 and PERCENT_NAME.search(name)))
+    ]
 
 
 def _scores(rows: pl.DataFrame) -> list[Candidate]:
@@ -163,13 +183,15 @@ def _labels(rows: pl.DataFrame) -> list[Candidate]:
 
 def _predictions(rows: pl.DataFrame, request: Request) -> list[Candidate]:
     """Return candidates: bounds and quantiles (by their names), class probabilities, draws, single probabilities."""
+    if request.percent:
+        return _percentages(rows, request)
     scores = _scores(rows)
     vectors = _vectors(rows, scores)
     regressions = [] if vectors else [*_bounds(rows, request), *_quantiles(rows)]
     draws = _draws(rows, [*regressions, *vectors])
     wholes = [candidate.name for candidate in (*vectors, *draws)]
     single = [s for s in scores if not any(fnmatchcase(s.name, w) or _is_part(s.name, w) for w in wholes)]
-    return [*regressions, *vectors, *draws, *single]
+    return [*regressions, *vectors, *draws, *single] or _percentages(rows, request)
 
 
 def _families(names: Iterable[str], stem: re.Pattern[str], rows: pl.DataFrame) -> list[tuple[str, list[str]]]:
