@@ -30,7 +30,9 @@ def read(path, format, **options):
     return [
         row
         for batch in found.batches()
-        for row in zip(*(batch.groups[name].tolist() for name in ("task", "question")), batch.y, batch.prediction)
+        for row in zip(
+            *(batch.groups[name].tolist() for name in ("task", "question")), batch.y, batch.prediction, strict=True
+        )
     ]
 
 
