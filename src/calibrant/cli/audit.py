@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,7 +121,7 @@ def prediction_of(batch: Batch, request: Request) -> Any:
 
 def tell_kept(scan: Scan, rows: pl.DataFrame, missing: Missing | None) -> None:
     if scan.where is not None and scan.where.text:
-        every = sum(frame.height for frame in _frames(replace(scan, where=None), scan.columns.needed[:1], 1 << 20))
+        every = sum(map(len, replace(scan, where=None).reading().frames(scan.columns.needed[:1])))
         tell(f"--where keeps {rows.height + (missing.rows if missing else 0):,} of {every:,} rows")
 
 
@@ -187,15 +187,8 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
     return scan.found(job, kept if request.resume else None)
 
 
-def _frames(scan: Scan, names: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
-    for found in scan.files:
-        table = open_table(found.path, format=scan.format, dialect=scan.dialect)
-        yield from table.frames(names, scan.where, size=size, constants=found.constants)
-
-
 def _first_rows(scan: Scan, names: Sequence[str]) -> pl.DataFrame:
-    scan.reading().open(0)  # in which all columns must be
-    first = next((frame for frame in _frames(scan, names, LABEL_ROWS) if frame.height), None)
+    first = next((frame for frame in scan.reading().frames(names, LABEL_ROWS) if frame.height), None)
     if first is None:
         raise nothing_to_measure([found.path for found in scan.files], scan.where)
     return first.head(LABEL_ROWS)

@@ -87,7 +87,7 @@ def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, Reca
         raise within_files(problem, files, reading, columns) from problem
     tell_kept(scan, rows, missing)
     if missing is not None:
-        tell(missing.words)
+        tell(missing.line.text)
     measurable = not request.no_gain and SCORES[columns.kind]
     gain = _gain(arguments, request) if measurable else None
     return replace(found, columns=_named_columns(columns, scan)), gain

@@ -1,12 +1,5 @@
 """Answers of language models, as lm-evaluation-harness and Inspect log them: one row per answer.
 
-================  =====================================================================================================
-``task``          the task
-``question``      the id of the question; several answers to one are rows with the same id
-``correct``       whether the answer is right; missing where that is not yes or no
-``confidence``    of the answer; missing where none was given
-================  =====================================================================================================
-
 Of multiple choice in lm-evaluation-harness the answer is the choice with the largest log-likelihood, as in its metric
 ``acc``, and the confidence is its probability among the choices, exp(l_max) / Σ exp(l_k). Generated text has none. In
 Inspect the confidence is the entry ``confidence`` of the metadata of the score or else of the sample.
@@ -23,12 +16,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from calibrant.errors import InputError, listing, shown
+from calibrant.errors import InputError, listing
 from calibrant.files.lazy_libraries import pl
 
 SAMPLES = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT.*")  # a file of lm-evaluation-harness
 MARKS = {"C": True, "I": False, "N": False, True: True, False: False}  # of right and wrong answers; 1 and 0 too
-Row = dict[str, Any]
+Row = tuple[str, str, bool | None, float | None]  # task, question, whether it is answered correctly, confidence
 
 
 def scan(path: Path, format: str) -> pl.LazyFrame:
@@ -40,12 +33,12 @@ def _rows(path: Path, format: str, _: int) -> pl.DataFrame:
     """Return the answers of a log; the last argument is when the file was changed."""
     types = {"task": pl.String, "question": pl.String, "correct": pl.Boolean, "confidence": pl.Float64}
     try:
-        return pl.DataFrame(list(LOGS[format](path)), schema=types)
+        return pl.DataFrame(list(LOGS[format](path)), schema=types, orient="row")
+    except InputError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as problem:
-        if isinstance(problem, InputError):
-            raise
-        name = {"lm-eval": "samples of lm-evaluation-harness", "inspect": "a log of Inspect"}[format]
-        raise InputError(f"{path} cannot be read as {name}: {type(problem).__name__} {problem}") from problem
+        why = f"{type(problem).__name__} {problem}"
+        raise InputError(f"{path} cannot be read as a log of {format}: {why}") from problem
 
 
 def lm_eval(path: Path) -> Iterator[Row]:
@@ -54,29 +47,27 @@ def lm_eval(path: Path) -> Iterator[Row]:
     task = named["task"] if named else path.stem
     for line in path.read_text(encoding="utf-8").rstrip().split("\n"):  # other ends of lines may stand in texts
         sample = json.loads(line)
-        confidence = _largest_share(_log_likelihoods(sample))
+        confidence = _confidence(sample)
         if confidence is not None and "acc" not in sample:
             raise InputError(
                 f"{path} has log-likelihoods and no metric acc, which says whether the likeliest choice is right; it "
                 f"has {listing(sample.get('metrics', ()))}. Run the task with acc among its metrics"
             )
         correct = MARKS.get(sample.get("acc", sample.get("exact_match")))
-        yield {"task": task, "question": str(sample["doc_id"]), "correct": correct, "confidence": confidence}
+        yield task, str(sample["doc_id"]), correct, confidence
 
 
-def _log_likelihoods(sample: Mapping[str, Any]) -> list[float]:
-    """Return those of the choices; a pair has a log-likelihood and whether the text is what the model would write."""
-    pairs = [pair for pair in sample["filtered_resps"] if isinstance(pair, list) and len(pair) == 2]
-    found = [float(log_likelihood) for log_likelihood, _ in pairs]
-    return found[: len(found) // 2] if "acc_mutual_info" in sample else found  # then half of them are without question
+def _confidence(sample: Mapping[str, Any]) -> float | None:
+    """Return exp(l_max) / Σ exp(l_k) over the choices; nothing of a text.
 
+    An answer with a log-likelihood is a pair with whether the model would have written it.
 
-def _largest_share(logs: list[float]) -> float | None:
-    """Return exp(l_max) / Σ exp(l_k); nothing without a choice.
-
-    >>> _largest_share([-1.0, -1.0]), _largest_share([-1.0])
+    >>> _confidence({"filtered_resps": [["-1.0", "False"], ["-1.0", "True"]]}), _confidence({"filtered_resps": ["Yes"]})
     (0.5, None)
     """
+    logs = [float(pair[0]) for pair in sample["filtered_resps"] if isinstance(pair, list) and len(pair) == 2]
+    if "acc_mutual_info" in sample:  # the second half is without the question
+        logs = logs[: len(logs) // 2]
     if len(logs) < 2 or not math.isfinite(max(logs)):
         return None
     return 1 / math.fsum(math.exp(each - max(logs)) for each in logs)
@@ -84,22 +75,20 @@ def _largest_share(logs: list[float]) -> float | None:
 
 def inspect(path: Path) -> Iterator[Row]:
     """Yield the answers in a log, which is JSON or an archive of it (``.eval``)."""
-    about, samples = _archived(path) if zipfile.is_zipfile(path) else _plain(path)
-    for sample in samples:
+    log = _archived(path) if zipfile.is_zipfile(path) else json.loads(path.read_text(encoding="utf-8"))
+    about = log["eval"]
+    for sample in log["samples"]:
         score = _score(sample, path)
         stated = {**(sample.get("metadata") or {}), **(score.get("metadata") or {})}.get("confidence")
-        if not isinstance(stated, (int, float, type(None))):
-            raise InputError(f"the confidence of sample {sample['id']} of {path} must be a number; got {shown(stated)}")
         mark = score.get("value")
         correct = MARKS.get(mark) if isinstance(mark, (str, int, float)) else None
-        yield {"task": about["task"], "question": str(sample["id"]), "correct": correct, "confidence": stated}
+        yield about["task"], str(sample["id"]), correct, None if stated is None else float(stated)
 
 
 def _score(sample: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     """Return the score with a confidence, or else the only one; none of a sample that failed."""
     scores = sample.get("scores") or {}
-    stated = {name: score for name, score in scores.items() if "confidence" in (score.get("metadata") or {})}
-    found = stated or scores
+    found = {k: score for k, score in scores.items() if "confidence" in (score.get("metadata") or {})} or scores
     if len(found) > 1:
         raise InputError(
             f"sample {sample['id']} of {path} has several scores ({listing(list(found))}), and only one can say "
@@ -108,17 +97,12 @@ def _score(sample: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     return next(iter(found.values()), {})
 
 
-def _plain(path: Path) -> tuple[Mapping[str, Any], Any]:
-    log = json.loads(path.read_text(encoding="utf-8"))
-    return log["eval"], log["samples"]
-
-
-def _archived(path: Path) -> tuple[Mapping[str, Any], Any]:
+def _archived(path: Path) -> dict[str, Any]:
     with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
+        names = [name for name in archive.namelist() if name.startswith("samples/")]
         try:
-            about = json.loads(archive.read("header.json"))["eval"]
-            return about, [json.loads(archive.read(name)) for name in names if name.startswith("samples/")]
+            samples = [json.loads(archive.read(name)) for name in names]
+            return {**json.loads(archive.read("header.json")), "samples": samples}
         except NotImplementedError as problem:  # Zstandard before Python 3.14
             raise InputError(
                 f"{path} is packed with Zstandard, which only Python 3.14 and newer unpacks; convert it to JSON with "

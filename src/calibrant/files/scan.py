@@ -12,13 +12,12 @@ from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
 from calibrant.engines.jobs import Job, Measured, Measuring, Result_co
 from calibrant.errors import InputError, refuse_choice, shown
-from calibrant.files.answers import LOGS
 from calibrant.files.checkpoint import RunDescription, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import FoundFile, find_files
 from calibrant.files.reading import BATCH, Reading
 from calibrant.files.run_job import run_job
-from calibrant.files.table_file import FORMATS
+from calibrant.files.table_file import READ
 from calibrant.files.where import Where, read_where
 from calibrant.inputs.columns import Batch, NamedColumns
 from calibrant.report.audit import Audit
@@ -93,8 +92,8 @@ def scan(
     >>> round(found["brier_score"].value, 3)
     0.15
     """
-    if format is not None and format not in (*FORMATS, *LOGS):
-        raise refuse_choice("format", format, (*FORMATS, *LOGS))
+    if format is not None and format not in READ:
+        raise refuse_choice("format", format, READ)
     return Scan(
         find_files(path, format=format),
         NamedColumns.read(y, prediction, weights, groups, covariates),

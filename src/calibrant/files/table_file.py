@@ -28,6 +28,7 @@ SUFFIXES: Mapping[str, str] = {
     **{".ndjson": "ndjson", ".jsonl": "ndjson", ".npz": "npz"},
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+READ = (*FORMATS, *answers.LOGS)
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 HEAD_BYTES = 1 << 16  # bytes whose lines tell how many there are
 PACKED_ROW_BYTES = 4  # bytes, about, where the lines cannot be looked at
