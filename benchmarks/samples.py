@@ -20,11 +20,11 @@ from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_sec
 from scipy.special import bdtr
 
 from calibrant import Samples, conditional_test, simulate_calibration
+from calibrant.conditional.kept import KeptCovariates
 from calibrant.ranking import bands
 from calibrant.ranking import bands as histograms
 from calibrant.ranking.bands import count_limits
 from calibrant.ranking.counting import rank_counts
-from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.poisson_walk import PoissonWalk
 from calibrant.ranking.quantities import ranks
 
@@ -190,17 +190,17 @@ def time_ranks(report: Report, n: int, rounds: int) -> None:
     report.target(words, f"{extra / 2**20:.1f} MiB", extra <= EXTRA_MEMORY)
 
 
-def search_rows(n: int) -> KeptRanks:
+def search_rows(n: int) -> KeptCovariates:
     """Return ranks of 10 coordinates among 99 draws, and 20 covariates."""
     rng = np.random.default_rng(0)
-    return KeptRanks.of(rng.integers(0, 100, (n, COORDINATES)), 99, rng.normal(size=(n, SEARCHED)))
+    return KeptCovariates.of_ranks(rng.integers(0, 100, (n, COORDINATES)), 99, rng.normal(size=(n, SEARCHED)))
 
 
-def searched_inputs(n: int) -> tuple[KeptRanks]:
+def searched_inputs(n: int) -> tuple[KeptCovariates]:
     return (search_rows(n),)
 
 
-def searched(kept: KeptRanks) -> Any:
+def searched(kept: KeptCovariates) -> Any:
     """Search with few redraws: the memory does not grow with their number."""
     return conditional_test(kept, resamples=99)
 

@@ -128,6 +128,18 @@ def refuses(refusal, for_each):
 
 
 @pytest.fixture
+def little_power(monkeypatch):
+    """Simulate fewer data sets for the sentence on power."""
+    monkeypatch.setattr("calibrant.probabilities.evidence.SIMULATED", 199)
+
+
+@pytest.fixture
+def no_power(monkeypatch):
+    """Leave out the sentence on power, which is slow and not a claim."""
+    monkeypatch.setattr("calibrant.probabilities.evidence.smallest_constant", lambda *_, **__: 0.1)
+
+
+@pytest.fixture
 def rng():
     """Return random numbers of seed 0, anew for each test."""
     return np.random.default_rng(0)

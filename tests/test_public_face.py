@@ -3,6 +3,7 @@
 import inspect
 import re
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -13,7 +14,9 @@ import calibrant
 from calibrant.core.calls import choices_of
 from calibrant.core.catalogue import entries, find
 from calibrant.errors import CallError
-from calibrant.lazy import PEERS
+from calibrant.inputs.kinds import AUDITED, JUDGES
+from calibrant.lazy import PEERS, ours
+from calibrant.recalibrating.methods import METHODS
 
 ENTRIES = entries()
 SHARED = ("weights", "classes", "pos_label")
@@ -73,14 +76,27 @@ class TestNames:
             _ = calibrant.ecce
 
     def test_names_of_other_packages_are_answered(self, refusal, for_each):
-        def check(name, ours):
-            with pytest.raises(AttributeError, match=rf"has no attribute '{name}'; it is calibrant\.{ours}$"):
+        def check(name):
+            with pytest.raises(AttributeError) as caught:
                 getattr(calibrant, name)
-            if ours in ENTRIES:
-                assert refusal(find, name).endswith(f"Did you mean {ours!r}?")
+            _, found, answer = str(caught.value).partition(f"has no attribute {name!r}; it is ")
+            calls = re.findall(r"calibrant\.([\w.]*\w)(?:\((.*)\))?", answer)
+            assert found
+            assert calls or answer.partition(": ")[2].startswith("sklearn.metrics.")
+            for path, arguments in calls:
+                here = attrgetter(path)(calibrant)
+                parameters = inspect.signature(here).parameters
+                nested = re.sub(r"Samples\([^)]*\)", "", arguments)
+                for option, value in re.findall(r"(\w+)='?([\w-]+)", nested):
+                    known = choices_of(here) | {"method": [name for methods in METHODS.values() for name in methods]}
+                    assert option in parameters
+                    assert value in map(str, known.get(option, [value]))
+            if not answer.startswith("not here") and ours(name) in ENTRIES:
+                assert refusal(find, name).endswith(f"Did you mean {ours(name)!r}?")
 
-        assert set(PEERS.values()) <= set(EXPORTED)
-        for_each({name: (name, ours) for name, ours in PEERS.items()}, check)
+        assert not set(PEERS) & set(VERBS)
+        assert len(PEERS) > 100
+        for_each(list(PEERS), check)
         assert "interval(ece, y, p); a distribution has .interval(level)" in refusal(calibrant.interval, [0.5], DRAWS)
 
     @pytest.mark.parametrize("verb", [name for name, entry in ENTRIES.items() if "intervals" in entry.predictions])
@@ -169,6 +185,7 @@ class TestSignatures:
                 "ece(y, prediction, bins=5, norm='l2')",
             ),
             ("ece", {"colour": "red", "n_bins": 5}, "ece(y, prediction, bins=5)"),
+            ("ece", {"preds": [0.2], "target": [1], "n_bins": 15}, "ece(y, prediction, bins=15)"),
             ("measure", {"metrics": "ece", "p": [0.2]}, "measure([ece, mce], data, prediction=...)"),
             ("scan", {"p": "p", "by": "g"}, "scan(path, y=..., prediction='p', groups='g')"),
             ("compare", {"alpha": 0.05}, "compare(y, points, level=0.95), where level is 1 - alpha"),
@@ -219,6 +236,29 @@ class TestSignatures:
     )
     def test_wrong_calls_show_one_that_works(self, refusal, name, given, call):
         assert f"Call it as {call}" in refusal(VERBS[name], *[[0.2, 0.7]] * given, error=CallError)
+
+    def test_an_argument_given_twice_shows_the_call(self, refusal):
+        message = refusal(calibrant.interval, [0, 1], [0.2, 0.7], metric="ece", error=CallError)
+        assert message == "interval got metric by position and by name. Call it as interval(ece, y, prediction)"
+
+    def test_a_prediction_of_another_kind_is_pointed_on(self, refusal, for_each):
+        def check(verb, prediction, words):
+            assert refusal(verb, [0.5, 1.5], prediction).endswith(f". {words}")
+
+        low, high = [0.0, 1.0, 2.0], [1.0, 2.0, 3.0]
+        bounds = "Pass a pair of bounds as Intervals(lower, upper, level), with a level such as 0.9"
+        cases = [
+            (calibrant.coverage, (low, high), bounds),
+            (calibrant.coverage, [low, high], bounds),
+            (calibrant.crps, calibrant.Intervals(low, high, 0.9), JUDGES["intervals"]),
+            (calibrant.pit, calibrant.Intervals(low, high, 0.9), JUDGES["intervals"]),
+            (calibrant.ece, DRAWS, JUDGES["samples"]),
+            (calibrant.coverage_curve, DRAWS, "Call .interval(level) on it"),
+        ]
+        for_each(cases, check)
+        for kind, words in JUDGES.items():
+            for verb in re.findall(r"\w+", words.partition(" judge")[0].replace(" and ", ", ")):
+                assert kind in (AUDITED if verb == "audit" else ENTRIES[verb].predictions)
 
     def test_an_error_rate_is_not_a_confidence_level(self, refusal, for_each):
         question = "must be at least 0.5: it is a confidence level, never alpha; got 0.05. Did you mean 0.95?"

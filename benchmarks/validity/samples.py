@@ -27,7 +27,7 @@ from scipy.stats import binom, kstest
 
 import calibrant as cb
 from calibrant import Samples, summarize, uniformity_test
-from calibrant.ranking.kept_ranks import KeptRanks
+from calibrant.conditional.kept import KeptCovariates
 from calibrant.summaries import Ranks
 
 LEVEL, SMALL = 0.05, 0.01
@@ -211,7 +211,7 @@ def score(cell: Cell, rng: Rng) -> Counts:
 
 
 def permutation(cell: Cell, rng: Rng) -> Counts:
-    kept = KeptRanks.of(*covariate_rows(cell, rng))
+    kept = KeptCovariates.of_ranks(*covariate_rows(cell, rng))
     return {PERMUTED: rejects(kept, method="permutation", resamples=RESAMPLES, rng=rng)}
 
 

@@ -55,29 +55,154 @@ def exported(stub: str) -> dict[str, tuple[str, str]]:
 
 
 PEERS = {
+    # scikit-learn
     "brier_score_loss": "brier_score",
+    "d2_brier_score": "not here: it is 1 - score / unc of calibrant.decompose(y, p)",
+    "d2_log_loss_score": "not here: it is 1 - score / unc of calibrant.decompose(y, p, score='log')",
     "log_loss": "log_score",
-    "cross_entropy": "log_score",
     "calibration_curve": "reliability_curve",
     "CalibrationDisplay": "reliability_curve",
-    "reliability_diagram": "reliability_curve",
-    "calibration_error": "ece",
-    "expected_calibration_error": "ece",
-    "maximum_calibration_error": "mce",
     "CalibratedClassifierCV": "recalibrate",
-    "bootstrap": "interval",
-    "hosmer_lemeshow": "calibration_test",
+    "IsotonicRegression": "recalibrate(y, p, method='isotonic')",
     "mean_pinball_loss": "quantile_score",
-    "pinball_loss": "quantile_score",
-    "winkler_score": "interval_score",
-    "crps_ensemble": "crps",
+    "roc_auc_score": "not here, as it judges the order of scores: sklearn.metrics.roc_auc_score",
+    "average_precision_score": "not here, as it judges the order of scores: sklearn.metrics.average_precision_score",
+    "accuracy_score": "not here, as it judges decisions, not probabilities: sklearn.metrics.accuracy_score",
+    # torchmetrics
+    "calibration_error": "ece",
+    "CalibrationError": "ece",
+    "binary_calibration_error": "ece",
+    "BinaryCalibrationError": "ece",
+    "multiclass_calibration_error": "ece",
+    "MulticlassCalibrationError": "ece",
+    "ContinuousRankedProbabilityScore": "crps",
+    "FrechetInceptionDistance": "frechet_distance",
+    "KernelInceptionDistance": "kernel_distance",
+    "InceptionScore": "not here, as it sees no real points: calibrant.points.frechet_distance",
+    # netcal, and the papers on networks
+    "ECE": "ece",
+    "ECELoss": "ece",
+    "expected_calibration_error": "ece",
+    "classwise_ece": "ece(y, P, notion='classwise')",
+    "static_calibration_error": "ece(y, P, notion='classwise')",
+    "adaptive_calibration_error": "ece(y, P, notion='classwise', strategy='mass')",
+    "ACE": "not here, as it weighs bins of few rows like those of many: calibrant.ece(y, p, strategy='mass')",
+    "MCE": "mce",
+    "maximum_calibration_error": "mce",
+    "MMCE": "mmce",
+    "NLL": "log_score",
+    "nll": "log_score",
+    "cross_entropy": "log_score",
+    "PICP": "coverage",
+    "MPIW": "width",
+    "PinballLoss": "quantile_score",
+    "ENCE": "not here, as it judges spreads in bins alone: calibrant.uniformity_test, or calibrant.conditional_test",
+    "QCE": "not here: calibrant.coverage of quantiles, and calibrant.coverage_test",
+    "ReliabilityDiagram": "reliability_curve",
+    "reliability_diagram": "reliability_curve",
+    "TemperatureScaling": "recalibrate(y, P, method='temperature')",
+    "temperature_scaling": "recalibrate(y, P, method='temperature')",
+    "LogisticCalibration": "recalibrate(y, p, method='logistic')",
+    "platt_scaling": "recalibrate(y, p, method='logistic', smoothing='platt')",
+    "PlattScaling": "recalibrate(y, p, method='logistic', smoothing='platt')",
+    "BetaCalibration": "recalibrate(y, p, method='beta')",
+    "VectorScaling": "recalibrate(y, P, method='vector')",
+    "MatrixScaling": "recalibrate(y, P, method='matrix')",
+    "DirichletCalibrator": "recalibrate(y, P, method='dirichlet')",
+    "HistogramBinning": "not here, as its bins are arbitrary: calibrant.recalibrate(y, p, method='isotonic')",
+    "histogram_binning": "not here, as its bins are arbitrary: calibrant.recalibrate(y, p, method='isotonic')",
+    "BBQ": "not here: calibrant.recalibrate(y, p, method='isotonic')",
+    "ENIR": "not here: calibrant.recalibrate(y, p, method='centred-isotonic')",
+    # MAPIE
+    "top_label_ece": "ece(y, P, notion='top-label')",
+    "spiegelhalter_p_value": "spiegelhalter_test",
+    "spiegelhalter_statistic": "spiegelhalter_test",
+    "kolmogorov_smirnov_p_value": "kolmogorov_smirnov_test",
+    "kolmogorov_smirnov_statistic": "kolmogorov_smirnov_test",
+    "kuiper_p_value": "kuiper_test",
+    "kuiper_statistic": "kuiper_test",
     "regression_coverage_score": "coverage",
     "classification_coverage_score": "coverage",
     "regression_mean_width_score": "width",
+    "classification_mean_width_score": "width",
+    "regression_mwi_score": "interval_score",
+    "regression_ssc": "coverage_curve(y, prediction, groups='size')",
+    "classification_ssc": "coverage_curve(y, prediction, groups='size')",
+    "regression_ssc_score": "size_stratified_coverage",
+    "classification_ssc_score": "size_stratified_coverage",
+    "coverage_width_based": "coverage_width_criterion",
+    "hsic": "coverage_hsic",
+    "VennAbersCalibrator": "recalibrate(y, p, method='venn-abers')",
+    "TopLabelCalibrator": "not here: calibrant.recalibrate(y, P, method='one-vs-rest')",
+    "MapieRegressor": "not here: calibrant.recalibrate(y, intervals) corrects the intervals that MAPIE makes",
+    "SplitConformalRegressor": "not here: calibrant.recalibrate(y, intervals) corrects the intervals that MAPIE makes",
+    "ConformalizedQuantileRegressor": "not here: calibrant.recalibrate(y, intervals) corrects what MAPIE makes",
+    "MapieClassifier": "not here: calibrant.recalibrate(y, sets) corrects the sets that MAPIE makes",
+    "SplitConformalClassifier": "not here: calibrant.recalibrate(y, sets) corrects the sets that MAPIE makes",
+    # sbi and arviz
     "sbc": "simulate_calibration",
+    "run_sbc": "simulate_calibration",
+    "check_sbc": "uniformity_test",
+    "sbc_rank_plot": "rank_histogram",
+    "plot_rank": "rank_histogram",
+    "run_tarp": "tarp_ranks",
+    "plot_tarp": "ecdf_difference",
+    "lc2st": "not here: calibrant.conditional_test finds where a posterior is off",
+    "loo_pit": "pit(y, Samples(draws, draw_weights=weights), rng=0)",
+    "plot_loo_pit": "ecdf_difference",
+    "plot_ecdf_pit": "ecdf_difference",
+    "plot_ppc_pit": "ecdf_difference",
+    "plot_ppc_pava": "reliability_curve(y, p, strategy='isotonic')",
+    "rhat": "not here, as it judges the sampler: arviz.rhat, and calibrant.ranking.draw_dependence for its draws",
+    "ess": "not here, as it judges the sampler: arviz.ess, and calibrant.ranking.draw_dependence for its draws",
+    # scoringrules, properscoring and uncertainty-toolbox
+    "crps_ensemble": "crps",
+    "crps_normal": "crps",
+    "crps_gaussian": "crps",
+    "logs_normal": "log_score",
+    "nll_gaussian": "log_score",
+    "es_ensemble": "energy_score",
+    "vs_ensemble": "not here: calibrant.energy_score, or scoringrules.vs_ensemble",
+    "twcrps_ensemble": "not here: calibrant.crps, or scoringrules.twcrps_ensemble",
+    "rps_score": "not here: calibrant.brier_score, or scoringrules.rps_score for ordered classes",
+    "threshold_brier_score": "brier_score(y > t, 1 - distribution.cdf(t))",
+    "pinball_loss": "quantile_score",
+    "quantile_loss": "quantile_score",
+    "check_score": "quantile_score",
+    "winkler_score": "interval_score",
+    "root_mean_squared_calibration_error": "not here: calibrant.expected_coverage, and calibrant.uniformity_test",
+    "mean_absolute_calibration_error": "not here: calibrant.expected_coverage, and calibrant.uniformity_test",
+    "miscalibration_area": "not here: calibrant.expected_coverage, and calibrant.uniformity_test",
+    "adversarial_group_calibration": "not here: calibrant.conditional_test finds where predictions are off",
+    "get_all_metrics": "audit",
+    "plot_calibration": "expected_coverage",
+    # CalibrationErrors.jl, R and relplot
+    "SKCE": "skce",
+    "UnbiasedSKCE": "skce",
+    "BiasedSKCE": "skce(y, prediction, unbiased=False)",
+    "AsymptoticSKCETest": "skce_test",
+    "DistributionFreeSKCETest": "skce_test",
+    "AsymptoticCMETest": "cme_test",
+    "ConsistencyTest": "consistency_test",
+    "UCME": "ucme",
+    "MedianVarianceBinning": "MedianVariance",
+    "hosmer_lemeshow": "not here, as it depends on the bins: calibrant.calibration_test",
+    "hosmer_lemeshow_test": "not here, as it depends on the bins: calibrant.calibration_test",
+    "hoslem_test": "not here, as it depends on the bins: calibrant.calibration_test",
+    "val_prob": "audit",
+    "calibration_belt": "not here: calibrant.reliability_curve(y, p, strategy='isotonic', simultaneous=True)",
+    "integrated_calibration_index": "not here: calibrant.smooth_ece",
+    "reliabilitydiag": "reliability_curve(y, p, strategy='isotonic')",
+    "cal_plot_breaks": "reliability_curve",
+    "smECE": "smooth_ece",
+    "rel_diagram": "reliability_curve",
+    # other habits
+    "bootstrap": "interval",
     "Interval": "Intervals",
+    "PredictionSet": "Sets",
+    "Ensemble": "Samples",
 }
-"""What other packages call a verb, and its name here."""
+"""What other packages call a measurement, and the name or the call here; else that it is not here, and what to use."""
 
 
 @cache
@@ -93,14 +218,23 @@ def homes() -> dict[str, str]:
     return found
 
 
+def ours(name: str) -> str:
+    """Return the name here of what another package calls by this name, or the name as it is."""
+    return PEERS.get(name, name).partition("(")[0]
+
+
 def pointer(name: str) -> str:
     """Say what a name is called here, or where it is; nothing of unknown names.
 
     >>> pointer("tarp_ranks"), pointer("brier_score_loss"), pointer("elsewhere")
     ('; it is calibrant.ranking.tarp_ranks', '; it is calibrant.brier_score', '')
+    >>> pointer("integrated_calibration_index")
+    '; it is not here: calibrant.smooth_ece'
     """
-    name = PEERS.get(name, name)
-    return f"; it is {homes()[name]}.{name}" if name in homes() else ""
+    home = homes().get(ours(name))
+    if home is None and name not in PEERS:
+        return ""
+    return f"; it is {f'{home}.' if home else ''}{PEERS.get(name, name)}"
 
 
 def import_named(name: str) -> None:

@@ -15,7 +15,6 @@ from calibrant.core.summary import Summary as Summary
 from calibrant.engines.measure import fold as fold
 from calibrant.kernel_errors.blocks import Blocks as Blocks
 from calibrant.probabilities.canonical import SimplexCells as SimplexCells
-from calibrant.ranking.kept_ranks import KeptRanks as KeptRanks
 from calibrant.ranking.summary import Ranks as Ranks
 from calibrant.regions.hits import HitTable as HitTable
 from calibrant.regions.sizes import Sizes as Sizes

@@ -25,7 +25,7 @@ def _of_groups(shift, share=0.15, n=6000):
     return (rng.random(n) < p + shift * (groups == "small")).astype(int), p, {"groups": groups}
 
 
-def _of_classes(shift, n=4000):
+def _of_classes(shift, n=2000):
     """Class 2 is predicted less often than it happens."""
     rng = np.random.default_rng(1)
     truth = rng.dirichlet([4, 4, 2], n)
@@ -41,7 +41,7 @@ def _of_intervals(width, groups=False, n=3000, **options):
     return y, cb.Intervals(-half, half, 0.9), named | options
 
 
-def _of_rare_events(n=20_000):
+def _of_rare_events(n=10_000):
     rng = np.random.default_rng(3)
     p = rng.beta(1, 60, n)
     groups = np.where(np.arange(n) < n / 4, "a", "b")
@@ -70,6 +70,7 @@ DESIGNS = {
 }
 
 
+@pytest.mark.usefixtures("no_power")
 @pytest.mark.parametrize(
     ("design", "asked"), [*((design, None) for design in DESIGNS), ("a small group is off by little", 0.03)]
 )
@@ -158,6 +159,7 @@ def test_the_size_that_one_score_can_show():
     assert 7.0 < said < 8.2
 
 
+@pytest.mark.usefixtures("no_power")
 def test_the_level_of_the_verdict_is_kept():
     # at most 5 % false alarms; 60 repeats, 3 standard errors above is 13.4 %
     rng = np.random.default_rng(0)
@@ -168,6 +170,7 @@ def test_the_level_of_the_verdict_is_kept():
     assert wrong <= 8
 
 
+@pytest.mark.usefixtures("no_power")
 def test_the_level_is_kept_with_classes_and_groups():
     # three families: at most 5 % false alarms; 40 repeats, 3 standard errors above is 15.3 %
     rng = np.random.default_rng(0)

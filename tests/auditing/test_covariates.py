@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.conditional.evidence import region_evidence
+from calibrant.auditing.covariates import region_evidence
+from calibrant.auditing.job import check_part
 from calibrant.conditional.residuals import Column
 from calibrant.errors import InputError, NotApplicableError
 
@@ -83,10 +84,16 @@ class TestEvents:
         with pytest.raises(NotApplicableError, match="no covariate varies"):
             cb.audit(RIGHT, P, part=0.25, **{**OPTIONS, "covariates": np.ones(N)})
 
+    def test_shares_of_any_type(self):
+        assert [check_part(share, X) for share in (1, 0.5, np.float32(0.25), np.int8(1))] == [1.0, 0.5, 0.25, 1.0]
+
     @pytest.mark.parametrize(
         ("options", "words"),
         [
             ({"covariates": X, "part": 0.3}, "part= is a share of the rows that has a limit"),
+            ({"covariates": X, "part": 10**400}, "part= is a share of the rows that has a limit"),
+            ({"covariates": X, "part": {"a": 1}}, "0.0625; got {'a': 1}"),
+            ({"covariates": X, "part": True}, "part= is a share of the rows that has a limit"),
             ({"part": 0.25}, "part= is a share of rows that covariates= cut out"),
             ({"covariates": X[:9]}, "expected 2000 rows"),
             ({"covariates": {"y": OFF}}, "is the outcome"),

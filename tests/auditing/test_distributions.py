@@ -115,7 +115,7 @@ def test_the_mean_is_tested_where_enough_rows_have_one():
         (cb.Normal(MEAN, 1.4 * STD), "above", "coverage"),
         (cb.Normal(MEAN - 0.6, STD), "below", "share_below"),
         (cb.Normal(MEAN + 0.6, STD), "above", "share_below"),
-        (cb.Samples(MEAN[:, None] + 0.7 * (DRAWS - MEAN[:, None])), "below", "coverage"),
+        (cb.Samples(MEAN[:, None] + 0.7 * (DRAWS - MEAN[:, None])), "miscalibrated", "coverage_error"),
     ],
 )
 def test_the_verdict_says_which_way(distribution, kind, quantity):

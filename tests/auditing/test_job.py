@@ -17,6 +17,7 @@ from calibrant.engines.merging import Merging
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.columns import Batch
 
+pytestmark = pytest.mark.usefixtures("little_power")
 RNG = np.random.default_rng(1)
 N, KEPT = 1500, 600
 P = RNG.beta(0.5, 1.5, N)

@@ -41,7 +41,7 @@ class Done(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def _few_redraws(monkeypatch):
+def _few_redraws(monkeypatch, little_power):
     """Let audits redraw fewer outcomes where nothing else is asked for, by the command as by the library.
 
     What redraws find has its own tests; these compare the command with the library, or look at something else.

@@ -7,6 +7,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
+from calibrant.cli import audit
 from calibrant.files import reading
 
 NAMED = "--y left --p score"
@@ -284,12 +285,50 @@ def test_covariates_of_probabilities(run, refused, folder, require, monkeypatch)
     assert "Covariates are searched in 400 rows, drawn at random." in many.out
     pl.DataFrame({"y": y, "p": p}).write_csv(folder / "b.csv")
     assert "is named by another option" in refused("audit", "b.csv", "--y y --p p --covariates all")
-    ids = [f"c{k}" for k in range(n)]
-    pl.DataFrame({"id": ids, "y": y, "p": p, "age": x, "plan": plan}).write_csv(folder / "c.csv")
-    done = run("audit", "c.csv", "--y y --p p --covariates all --part 0.5 --json")
-    assert done.is_audit(expected)
-    assert "--covariates all leaves out 'id': covariates (id) has 600 different categories" in done.err
-    monkeypatch.setattr("calibrant.core.row_sample.MAX_ROWS_KEPT", n)
-    streamed = run("audit", "c.csv", "--y y --p p --covariates all --part 0.5 --json --stream")
-    assert streamed.is_audit(expected)
-    assert "--covariates all leaves out 'id'" in streamed.err
+
+
+LEFT_OUT = (
+    "left out: id (every value differs), code (400 different texts in 600 rows), joined (dates), income (12 missing "
+    "values), plan (the same value in all rows), unit (the same value in all rows), mixed (numbers and texts)"
+)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_columns_that_all_leaves_out(run, refused, folder, require, monkeypatch, ending):
+    """They are named with the reason; a column that the user names is refused."""
+    pl, rng, n = require("polars"), np.random.default_rng(0), 600
+    x, p, rows = rng.normal(size=n), rng.uniform(0.2, 0.8, n), np.arange(n)
+    y = (rng.random(n) < p + 0.15 * np.sign(x)).astype(int)
+    columns = {
+        "id": [f"c{k}" for k in rows],
+        "code": [f"c{k}" for k in rows % 400],
+        "joined": np.datetime64("2024-01-01", "D") + rows % 90,
+        "income": [None if k < 12 else float(k) for k in rows],
+        "plan": ["a"] * n,
+        "unit": [1.0] * n,
+        "mixed": ["n/a", *["1", "2"] * (n // 2 - 1), "3"],
+    }
+
+    def written(name, **chosen):
+        frame = pl.DataFrame({"y": y, "p": p, **chosen})
+        getattr(frame, f"write_{ending}")(folder / f"{name}.{ending}")
+        return f"{name}.{ending}"
+
+    file, given = written("a", **columns, age=x), "--y y --p p --covariates"
+    expected = cb.audit(y, p, covariates={"age": x}).findings
+    for options in ("", " --stream"):
+        monkeypatch.setattr(audit, "BATCH_ROWS", 250)
+        done = run("audit", file, f"{given} all --json{options}")
+        assert f"--covariates all: 1 column is searched ('age'); {LEFT_OUT}" in done.err
+        assert done.results["caveats"] == [*expected.caveats, f"Covariates {LEFT_OUT}."]
+        assert done.results["sections"] == expected.to_dict()["sections"]
+    assert f"no column of b.{ending} can be searched; {LEFT_OUT}" in refused(
+        "audit", written("b", **columns), f"{given} all"
+    )
+    assert "column 'income' of a" in refused("audit", file, f"{given} income,age")
+    if ending == "parquet":
+        sentence = (
+            "column 'joined' of a.parquet must contain numbers, texts or truth values; it contains values of type Date"
+        )
+        assert sentence in refused("audit", file, f"{given} joined")
+    assert "keeps none of the rows" in refused("audit", file, f"{given} all --where 'age > 99'")

@@ -54,12 +54,6 @@ TAKEN = {
     "outcome alone": ({"y": EVENTS, "score": SCORES}, "--p score", "--y y"),
     "prediction alone": ({"y": EVENTS, "score": SCORES, "name": LABELS}, "--y y", "--p score"),
     "labels": ({"gone": YES_NO, "p": SCORES}, "--confidence 0.9", "--y gone --pos-label Yes --p p"),
-    "percentages": (
-        {"id": range(60), "age": range(20, 80), "correct": EVENTS, "confidence": 100 * SCORES},
-        "",
-        "--y correct --p confidence --percent",
-    ),
-    "percentages whose scale was typed": ({"y": EVENTS, "sure": 100 * SCORES}, "--percent", "--y y --p sure"),
     "truth": ({"flag": EVENTS == 1, "p": SCORES}, "", "--y flag --p p"),
     "columns with another role": (
         {"y": EVENTS, "p": SCORES, "sex": np.where(EVENTS, "f", "m"), "w": SCORES},
@@ -83,6 +77,11 @@ TAKEN = {
     ),
     "outcome of draws": ({"rain": RAIN, "members": DRAWS}, "--draws members", "--y rain"),
     "numbered draws": ({"price": PRICE, **MEMBERS}, "", "--y price --draw-cols 'a.member_*'"),
+    "an index": ({"": range(60), "y": EVENTS * 1.0, "p": SCORES}, "", "--y y --p p"),
+    "an index and bounds": ({"": range(60), "price": PRICE, **BOUNDS}, "", f"--y price {TWO_LEVELS}"),
+    "a predicted label": ({"y_true": EVENTS, "y_pred": SCORES > 0.5, "y_prob": SCORES}, "", "--y y_true --p y_prob"),
+    "percentages": ({"y": EVENTS, "confidence": 100 * SCORES}, "", "--y y --p confidence --percent"),
+    "percentages, typed": ({"y": EVENTS, "x": EVENTS + range(60)}, "--percent", "--y y --p x"),
 }
 ARRAYS = {
     "numbered columns": ({"y": EVENTS, "prob0": SCORES, "prob1": 1 - SCORES}, "--y y --p-cols 'prob*'"),
@@ -113,6 +112,26 @@ def test_other_commands_take_them_too(run, write):
     for command in (("check", name, "--fail-if", "ece > 0.999"), ("recalibrate", name, "--no-gain")):
         done = run(*command)
         assert (done.code, done.err) == (0, f"calibrant: {told}")
+
+
+def test_names_decide_between_several(run, write, for_each):
+    def check(columns, others, words):
+        columns = {name: np.asarray(values) for name, values in columns.items()}
+        done = run("audit", write(columns))
+        why = f"by their names, though {others} would fit too"
+        assert (done.code, done.err.splitlines()[0]) == (0, f"calibrant: taken from a.parquet, {why}: {words}")
+
+    ages = {"age": np.arange(60), "actual": PRICE, "low90": PRICE - 1, "high90": PRICE + 1}
+    cases = {
+        "a feature": ({"member": EVENTS, "Label": EVENTS, "score": SCORES}, "'member'", "--y Label --p score"),
+        "a share": ({"left": EVENTS, "share": SCORES, "proba": SCORES}, "'share'", "--y left --p proba"),
+        "both": (
+            {"m": EVENTS, "outcome": EVENTS, "a": SCORES, "y_score": SCORES},
+            "'m', 'a'", "--y outcome --p y_score",
+        ),
+        "an age": (ages, "'age'", "--y actual --lower low90 --upper high90 --level 0.9"),
+    }  # fmt: skip
+    for_each(cases, check)
 
 
 ROW = np.arange(100)
@@ -164,8 +183,15 @@ ASKED = {  # columns, options, candidates for the outcome, candidates for the pr
     ),
     "a horizon and y": ({**STEPS, "y": ROW % 2}, "", "'y' (by its name", "'lo-80 and hi-80'",
                         "--y y --lower lo-80 --upper hi-80 --level 0.8"),
-    "a horizon of many steps and y": ({**STEPS, "y": ROW}, "", "'y' (0 to 99)", "'lo-80 and hi-80'",
-                                      "--y y --lower lo-80 --upper hi-80 --level 0.8"),
+    "two names": ({"y": EVENTS, "label": EVENTS, "p": SCORES, "score": SCORES},
+                  "", "'y' (0 and 1), 'label'", "'p' (0.1 to 0.9), 'score'", "--y y --p p"),
+    "a predicted label alone": ({"y_pred": EVENTS, "p": SCORES}, "", "none of them", "'p'", "--y COLUMN --p p"),
+    "a name among kinds": (
+        {"pet": LABELS, **CLASSES, "confidence": P.max(1)},
+        "", "'pet' (3 values)", "'p_*' (3 columns that sum to 1), 'confidence'", "--y pet --p-cols 'p_*'",
+    ),
+    "a score of 0 to 100": ({"y": EVENTS, "score": 100 * SCORES}, "", "'y'", "'score' (10 to 90, percentages?)",
+                            "--y y --p score --percent"),
     "a name against values": (
         {"h": ROW % 2 + 1, "y": ROW / 7, "p": ROW / 100},
         "", "'y' (by its name; Float64), 'h' (1 and 2)", "'p'", "--y y --p p",
@@ -219,5 +245,5 @@ def test_columns_of_every_type(asked, folder, require):
 
 
 def test_many_rows_are_judged_by_the_first(asked, write):
-    columns = {"y": [0, 1] * 6000, "z": [0, 1] * 6000, "p": np.linspace(0, 1, 12_000)}
-    assert asked("audit", write(columns))[0].endswith("a.parquet has 'y', 'z', 'p', judged by the first 10,000 rows")
+    columns = {"x": [0, 1] * 6000, "z": [0, 1] * 6000, "p": np.linspace(0, 1, 12_000)}
+    assert asked("audit", write(columns))[0].endswith("a.parquet has 'x', 'z', 'p', judged by the first 10,000 rows")

@@ -21,7 +21,7 @@ DEMOS = {
 
 
 def test_all(run, folder, small_examples):
-    done = run("demo")
+    done = run("demo", "--all")
     assert (done.code, done.err) == (0, "")
     told = dict(zip(DEMOS, re.split(r"(?<=\.html)\n\n", done.out.rstrip("\n")), strict=True))
     assert sorted(path.name for path in folder.iterdir()) == sorted(f"calibrant-demo-{name}.html" for name in DEMOS)
@@ -62,12 +62,15 @@ def test_places(run, folder, monkeypatch, for_each):
 
     def check(options, path):
         done = run("demo", *options)
-        assert (done.code, done.err) == (0, "")
+        assert done.code == 0
+        others = "calibrant: other examples are digits, house_prices, demand, posterior, ensemble, generated; "
+        assert done.err.startswith(others) == ("churn" not in options)
         assert done.out.endswith(f"\nreport: {path}\n")
         assert report.read(path)["n"] == 20
 
     cases = {
-        "calibrant-demo-churn.html": ["churn"],
+        "calibrant-demo-churn.html": [],
+        "first.html": ["-o", "first.html"],
         "mine.html": ["churn", "-o", "mine.html"],
         "sub/calibrant-demo-churn.html": ["churn", "-o", "sub"],
         "sub/mine.HTM": ["churn", "-o", "sub/mine.HTM"],
@@ -78,7 +81,8 @@ def test_places(run, folder, monkeypatch, for_each):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["-o", "mine.html"], "there are 7 reports for the one file mine.html; name the example too"),
+        (["--all", "-o", "mine.html"], "there are 7 reports for the one file mine.html; name a folder, or one example"),
+        (["--all", "digits"], "--all writes a report on each example; leave digits out, or --all"),
         (["-o", "none"], "there is no folder none to write calibrant-demo-churn.html to; make it first"),
         (["digits", "-o", "none/mine.html"], "there is no folder none to write mine.html to; make it first"),
     ],

@@ -156,7 +156,11 @@ def test_damaged_parquet_as_a_process(process, folder, frame):
         ("a.csv", "y,p\n1,0.5\n".encode("utf-16-be"), "Add --encoding utf-16-be"),
         ("a.csv", "y,p\n1,0.5\n".encode("utf-32"), "Add --encoding utf-32"),
         ("a.csv", "größe,p\n1,0.5\n".encode("latin-1"), "a.csv is not in UTF-8. Add --encoding cp1252 if Windows or"),
-        ("a.csv", b"y,p\nNaN,0.5\n0,0.25\n", "column 'y' of a.csv has no value in 1 of 2 rows, the first of them row 0"),
+        (
+            "a.csv",
+            b"y,p\nNaN,0.5\n0,0.25\n",
+            "column 'y' of a.csv has no value in 1 of 2 rows, the first of them row 0",
+        ),
         ("a.csv", b"y,p\n1,0.5\n,0.25\n", "column 'y' of a.csv has no value in 1 of 2 rows, the first of them row 1"),
         ("a.csv", b"y,p\n1,0.5\n,0.75\n0,0.25\n", "column 'y' of a.csv has no value in 1 of 3 rows, the first of them"),
         ("a.csv", b"y,p\n1,NA\n0,0.25\n", "row 0 (counted from 0) is the text 'NA'. Leave such cells empty, or name"),

@@ -34,8 +34,10 @@ def searched(table, contrast, w, m=2, v=None):
 @pytest.mark.parametrize(("null", "contrast", "F"), [("contrast", True, STANDARD), ("uniform", False, RAW)])
 def test_largest(null, contrast, F):
     scan = searched(TABLE, contrast, ONES)
-    intervals = [abs(scan.clearest_interval(np.where(np.arange(2) == k, F, 0)).z) for k in range(2)]
-    boxes = [abs(box.z) if (box := scan.clearest_box(np.where(np.arange(2) == k, F, 0))) else 0 for k in range(2)]
+    intervals = [abs(scan.clearest(scan.intervals, np.where(np.arange(2) == k, F, 0)).z) for k in range(2)]
+    boxes = [
+        abs(box.z) if (box := scan.clearest(scan.boxes, np.where(np.arange(2) == k, F, 0))) else 0 for k in range(2)
+    ]
     assert max(intervals) == pytest.approx(VALUES[f"intervals, {null}"], rel=1e-9)
     assert max(boxes) == pytest.approx(VALUES[f"boxes, {null}"], rel=1e-9)
     largest = max(VALUES[f"intervals, {null}"] ** 2, VALUES[f"boxes, {null}"] ** 2 - CHARGE)
@@ -44,7 +46,7 @@ def test_largest(null, contrast, F):
 
 def test_best_region():
     scan, best = searched(TABLE, True, ONES), VALUES["best region"]
-    z, place, column = scan.clearest_interval(STANDARD)
+    z, place, column = scan.clearest(scan.intervals, STANDARD)
     assert abs(z) == pytest.approx(VALUES["intervals, contrast"], rel=1e-9)
     assert (list(place.covariates), column) == (best["covariates"], best["function"])
     assert int(scan.rows(place).sum()) in best["rows"]
@@ -105,7 +107,7 @@ def test_among_some_rows_the_others_do_not_count():
     left = table.x[:, 0] < np.quantile(table.x[:, 0], 0.75)
     f = rng.normal(size=120)
     scan = searched(table, False, np.ones(120), m=1).among(left)
-    z, place, _ = scan.clearest_interval(f[:, None])
+    z, place, _ = scan.clearest(scan.intervals, f[:, None])
     rows = scan.rows(place)
     assert not (rows & ~left).any()
     assert rows.sum() >= MIN_REGION_ROWS
@@ -116,7 +118,7 @@ def test_of_regions_with_the_same_rows_left_an_interval_is_named():
     x = np.arange(160.0)  # 16 cells of ten rows
     left, f = x >= 40, np.where((x >= 40) & (x < 80), 1.0, 0.0)
     scan = searched(read_covariate_table(x, 160, None), False, np.ones(160), m=1).among(left)
-    _, place, _ = scan.clearest_interval(f[:, None])
+    _, place, _ = scan.clearest(scan.intervals, f[:, None])
     assert set(np.flatnonzero(scan.rows(place))) == set(range(40, 80))
     assert not place.outside
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import Normal, Samples, conditional_map, ranks
+from calibrant import Samples, conditional_map, ranks
 from calibrant.core import pictures as plots
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.counting import legendre, shrinkage
@@ -64,15 +64,6 @@ class TestPicture:
         assert all(mark.text.startswith(f"{MAP.covariates[mark.panel]} ") for mark in marks)
         first = [mark.y for mark in marks if mark.panel == 0]
         np.testing.assert_allclose(first, 100 * MAP.difference[MAP.covariate == "bmi"])
-
-    def test_a_pair_is_a_table(self, plt):
-        y = RNG.normal(size=N) - 0.6 * np.sign(X[:, 0] * X[:, 1])
-        found = conditional_map(y, Normal(np.zeros(N), 1.0), covariates=X, resamples=99)
-        assert found.pair == ("x0", "x1")
-        assert found.pair_difference.shape == (8, 8)
-        table = found.plot().child_axes[-1]
-        assert (table.get_xlabel(), table.get_ylabel()) == found.pair
-        assert len(table.patches) == 64
 
 
 def test_refused():

@@ -21,7 +21,7 @@ from calibrant import (
 from calibrant.conditional.regions import Region
 from calibrant.conditional.statistics import smallest
 from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.summaries import KeptRanks, Ranks, Summary
+from calibrant.summaries import KeptCovariates, Ranks, Summary
 
 N, M = 800, 99
 RNG = np.random.default_rng(0)
@@ -120,6 +120,8 @@ class TestEvents:
         assert found(OFF, P, alternative="greater").details["regions"][0].difference > 0
         assert found(OFF, P, alternative="less").details["regions"][0].difference < 0
         assert "trend" not in found(OFF, P, alternative="less").details
+        with pytest.raises(InputError, match="a trend has no side: leave alternative= out"):
+            found(OFF, P, alternative="less", method="trend")
         low = (RNG.random(N) < np.where(HALF, P - 0.15, P)).astype(int)
         assert found(low, P, alternative="greater").pvalue > 0.05 >= found(low, P, alternative="less").pvalue
 
@@ -166,6 +168,9 @@ class TestEvents:
         result = found((rng.random(n) < p).astype(int), p, x, resamples=19)
         assert "redraws of 50,000 random rows" in result.method
         assert result.n == n
+        rare = np.zeros(n, int)
+        rare[:5] = 1
+        assert "5 events are expected: too few" in found(rare, np.full(n, 5.0001 / n), x, resamples=19).method
 
 
 class TestOtherKinds:
@@ -208,6 +213,7 @@ class TestOtherKinds:
         assert "alternative less" in result.method
         assert "size" in result.details["covariates"]
         assert result.details["regions"][0].difference < 0
+        assert found(y, sets, method="trend").method.startswith("trend on 99 redraws")
         with pytest.raises(NotApplicableError, match="level of the sets"):
             found(y, Sets(mask))
 
@@ -294,7 +300,7 @@ class TestDraws:
         assert "correlation 0.99" in region.text
         many = np.column_stack([x] + [x * sign for sign in (1, -1, 1, -1, 1)])
         region = found(y, draws, many).details["regions"][0]
-        assert region.text.endswith("and 2 more, which go with x0 (rank correlations of 1.00 and more in size)")
+        assert region.text.endswith("and 2 more, which go with x0 (rank correlations 1.00, −1.00 and 1.00)")
 
     def test_no_bias_is_visible_in_few_rows_of_one_draw(self):
         y, x = RNG.normal(size=60), RNG.normal(size=(60, 2))
@@ -309,7 +315,10 @@ class TestLevel:
         rng = np.random.default_rng(6)
         p = [
             conditional_test(
-                KeptRanks.of(rng.integers(0, 10, 100), 9, rng.normal(size=(100, 2))), null=null, resamples=39, rng=rng
+                KeptCovariates.of_ranks(rng.integers(0, 10, 100), 9, rng.normal(size=(100, 2))),
+                null=null,
+                resamples=39,
+                rng=rng,
             ).pvalue
             for _ in range(120)
         ]
@@ -318,9 +327,9 @@ class TestLevel:
     def test_smallest_pvalue_is_exact(self):
         # Every set of a pool has the p-value that is its place: their distribution is uniform.
         T = np.random.default_rng(0).normal(size=(2, 20))
-        p = [smallest(np.roll(T, -b, axis=1), [slice(None)])[0] for b in range(20)]
+        p = [smallest(np.roll(T, -b, axis=1)[:, :, None])[0] for b in range(20)]
         assert sorted(p) == pytest.approx(np.arange(1, 21) / 20)
-        assert smallest(np.ones((2, 10)), [slice(None)]).tolist() == [1.0]
+        assert smallest(np.ones((2, 10, 1))).tolist() == [1.0]
 
 
 class TestProperties:
@@ -364,13 +373,13 @@ class TestProperties:
         city = np.where(x[:, 0] > 0, "Rome", "Oslo")
         city[:100] = "Oslo"
         parts = [
-            KeptRanks.of(rank[part], M, {"a": x[part, 1], "city": city[part]})
+            KeptCovariates.of_ranks(rank[part], M, {"a": x[part, 1], "city": city[part]})
             for part in (slice(100), slice(100, None))
         ]
-        whole = KeptRanks.of(rank, M, {"a": x[:, 1], "city": city})
+        whole = KeptCovariates.of_ranks(rank, M, {"a": x[:, 1], "city": city})
         assert Summary.from_bytes((parts[0] + parts[1]).to_bytes()) == whole
         with pytest.raises(SummaryError, match="do not merge"):
-            parts[0] + KeptRanks.of([1], M, {"b": [1.0], "city": ["x"]})
+            parts[0] + KeptCovariates.of_ranks([1], M, {"b": [1.0], "city": ["x"]})
 
     def test_weights(self):
         w = np.exp(X[:, 0])
@@ -442,7 +451,7 @@ class TestBadInput:
     def test_few_rows_and_other_summaries(self):
         with pytest.raises(NotApplicableError, match="at least 10 rows"):
             found(OFF[:9], P[:9], X[:9])
-        with pytest.raises(SummaryError, match="KeptCovariates or KeptRanks"):
+        with pytest.raises(SummaryError, match="KeptCovariates"):
             conditional_test(Ranks.of([0, 1], 3))
 
     def test_more_columns_than_rows_and_constant_ones(self):
@@ -468,4 +477,4 @@ def test_further_regions_say_where_rows_were_set_aside():
     assert [each.where for each in (first, second)] == ["predictions up to 0.077", "predictions above 0.685"]
     assert third.where == "predictions up to 0.235 (other rows)"
     assert not (first.rows & third.rows).any()
-    assert "difference 220 % of the prediction, 95 % limits 130 to 340" in first.text
+    assert "difference 221.7 % of the prediction, 95 % limits 136.6 to 334.2" in first.text

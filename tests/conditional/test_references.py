@@ -9,9 +9,8 @@ import pytest
 
 from calibrant import CdfValues, Intervals, Quantiles, Sets
 from calibrant.conditional.cells import Axis, RegionSearch, Rule
-from calibrant.conditional.limits import RegionMean
 from calibrant.conditional.parts import learned_signs, of_blocks, parts
-from calibrant.conditional.regions import Limits, Look, described, named
+from calibrant.conditional.regions import Limits, Look, RegionMean, described, named
 from calibrant.conditional.residuals import (
     class_residuals,
     components,
@@ -24,11 +23,11 @@ from calibrant.conditional.residuals import (
     of_ranks,
     of_sets,
 )
-from calibrant.conditional.statistics import Redrawn, Searched, Statistics, critical, joint_pvalues
+from calibrant.conditional.statistics import Searched, Statistics, critical, joint_pvalues
 from calibrant.core.null import upper_counts
 from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.kinds import read
-from calibrant.summaries import KeptRanks
+from calibrant.summaries import Ranks
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "where.json").read_text())
 VALUES = {case["id"]: case["value"] for case in BOOK["cases"]}
@@ -70,8 +69,7 @@ def table(x):
 def run(residuals, redrawn, x=X, w=ONES, alternative="two-sided"):
     """Return the statistics and their values in the data and in given redraws."""
     tests = Statistics(Searched(residuals, table(x), w), alternative=alternative)
-    T = tests.of(np.concatenate([residuals.F[:, None], redrawn], axis=1), residuals.C)
-    return tests, Redrawn(T[:, 0], T[:, 1:])
+    return tests, tests.of(np.concatenate([residuals.F[:, None], redrawn], axis=1))
 
 
 def test_cells():
@@ -87,30 +85,30 @@ def test_cells():
     scan = RegionSearch(covariates, None, Rule(ONES, EVENTS.v))
     legal = [int((found.scale[side] > 0).sum()) for found in scan.intervals for side in (0, 1)]
     assert legal == value("legal intervals")
-    boxes = {f"x{a} x{b}": int((found.scale > 0).sum()) for (a, b), found in scan.boxes.items()}
+    boxes = {f"x{found.pair[0]} x{found.pair[1]}": int((found.scale > 0).sum()) for found in scan.boxes}
     assert boxes == value("legal boxes")
 
 
 def test_events():
     tests, T = run(EVENTS, REDRAWN)
-    assert abs(tests.scan.clearest_interval(EVENTS.F).z) == same("largest interval")
-    assert abs(tests.scan.clearest_box(EVENTS.F).z) == same("largest box")
+    assert abs(tests.scan.clearest(tests.scan.intervals, EVENTS.F).z) == same("largest interval")
+    assert abs(tests.scan.clearest(tests.scan.boxes, EVENTS.F).z) == same("largest box")
     assert tests.scan.clearest_whole(EVENTS.F).z == same("whole")
-    assert T.observed[:, 0].tolist() == [same("scan"), same("trend")]
-    assert T.redrawn[0, :, 0].tolist() == same("scan of redraws")
-    assert T.redrawn[1, :, 0].tolist() == same("trend of redraws")
-    assert (upper_counts(T.sets(0))[:, 0] / 20).tolist() == [same("p scan"), same("p trend")]
+    assert T[:, 0, 0].tolist() == [same("scan"), same("trend")]
+    assert T[0, 1:, 0].tolist() == same("scan of redraws")
+    assert T[1, 1:, 0].tolist() == same("trend of redraws")
+    assert (upper_counts(T[:, :, 0])[:, 0] / 20).tolist() == [same("p scan"), same("p trend")]
     assert joint_pvalues(T)[0] == same("p joint")
-    assert critical(T.redrawn[0, :, 0], 0.9) == same("critical .9")
+    assert critical(T[0, 1:, 0], 0.9) == same("critical .9")
     for alternative in ("greater", "less"):
-        assert run(EVENTS, REDRAWN, alternative=alternative)[1].observed[0, 0] == same(alternative)
+        assert run(EVENTS, REDRAWN, alternative=alternative)[1][0, 0, 0] == same(alternative)
 
 
 def first_region(name, residuals, T, x=X, w=ONES):
     """Compare the first region with the value, whose bounds are None where there is none."""
-    expected, limits = value(name), Limits(np.sort(T.redrawn[0, :, 0]), critical(T.redrawn[0, :, 0], 0.9), 0.9)
+    expected, limits = value(name), Limits(np.sort(T[0, 1:, 0]), critical(T[0, 1:, 0], 0.9), 0.9)
     searched = Searched(residuals, table(x), w)
-    look = Look(searched, RegionSearch(searched.covariates, None, searched.rule), 0, limits)
+    look = Look(searched, RegionSearch(searched.covariates, None, searched.rule), limits)
     found = named(look)
     region = described(look, found)
     for key in ("n", "z", "observed", "predicted", "difference", "low", "high"):
@@ -133,16 +131,16 @@ def test_regions():
     first_region("region of y_box", events("y_box"), T)
     x = {**X, "prediction": P}
     _, T = run(EVENTS, REDRAWN, x)
-    assert T.observed[0, 0] == same("scan with prediction")
-    assert upper_counts(T.sets(0))[0, 0] / 20 == same("p scan with prediction")
+    assert T[0, 0, 0] == same("scan with prediction")
+    assert upper_counts(T[:, :, 0])[0, 0] / 20 == same("p scan with prediction")
     first_region("region with prediction", EVENTS, T, x)
 
 
 def test_weights():
     tests, T = run(EVENTS, REDRAWN, w=W)
-    assert abs(tests.scan.clearest_interval(EVENTS.F).z) == same("weights largest interval")
-    assert abs(tests.scan.clearest_box(EVENTS.F).z) == same("weights largest box")
-    assert T.observed[:, 0].tolist() == [same("weights scan"), same("weights trend")]
+    assert abs(tests.scan.clearest(tests.scan.intervals, EVENTS.F).z) == same("weights largest interval")
+    assert abs(tests.scan.clearest(tests.scan.boxes, EVENTS.F).z) == same("weights largest box")
+    assert T[:, 0, 0].tolist() == [same("weights scan"), same("weights trend")]
     assert joint_pvalues(T)[0] == same("weights p joint")
     first_region("weights region", EVENTS, T, w=W)
 
@@ -151,7 +149,7 @@ def test_clusters():
     law = flipped(EVENTS.F, CLUSTERS)
     signs = SimpleNamespace(choice=lambda values, shape: SIGNS)
     _, T = run(EVENTS, law(signs, np.arange(N), SIGNS.shape[1]))
-    assert T.redrawn[0, :, 0].tolist() == same("clusters scan of flips")
+    assert T[0, 1:, 0].tolist() == same("clusters scan of flips")
     assert joint_pvalues(T)[0] == same("clusters p joint")
 
 
@@ -191,9 +189,9 @@ def regions_of(name):
 
 def compare(name, residuals, redrawn, x, w, alternative="two-sided"):
     _, T = run(residuals, redrawn, x, w, alternative)
-    assert T.observed[0, 0] == same(f"{name} scan")
+    assert T[0, 0, 0] == same(f"{name} scan")
     if alternative == "two-sided":
-        assert T.observed[1, 0] == same(f"{name} trend")
+        assert T[1, 0, 0] == same(f"{name} trend")
     if f"{name} p joint" in VALUES:
         assert joint_pvalues(T)[0] == same(f"{name} p joint")
 
@@ -220,7 +218,7 @@ def test_distributions_and_draws():
     found = of_distributions(read("test", ("cdf",), None, CdfValues(data["u"])), np.random.default_rng(0))
     compare("pit", found, components(np.transpose(data["redrawn_u"])), x, w)
     data, x, w = regions_of("ranks")
-    found = of_ranks(KeptRanks.of(data["ranks"], data["M"], covariates=x), np.arange(w.size))
+    found = of_ranks(Ranks.of(data["ranks"], data["M"]), np.array(data["ranks"])[:, None])
     compare("ranks", found, found.F[:, None], x, w)
 
 

@@ -9,7 +9,7 @@ from calibrant.core.catalogue import entries
 from calibrant.core.means import SEVERAL, column_names, folded, moments_of
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.kinds import KINDS, kind_of, kinds_words, read, read_alone
+from calibrant.inputs.kinds import JUDGES, KINDS, kind_of, kinds_words, read, read_alone
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.ranking.quantities import ranks
@@ -102,7 +102,7 @@ class TestRefusals:
 
     def test_what_to_do_instead_is_said(self, refusal):
         advice = {"distributions": "Draw from it"}
-        for prediction, words in ((NORMAL, "Normal. Draw from it"), (QUANTILES, "Quantiles")):
+        for prediction, words in ((NORMAL, "Normal. Draw from it"), (QUANTILES, f"Quantiles. {JUDGES['quantiles']}")):
             message = refusal(read, "verb", ("samples",), Y, prediction, instead=advice)
             assert message == f"verb judges Samples; got {words}"
 
@@ -291,6 +291,7 @@ def test_the_summary_of_ranks():
 @pytest.mark.parametrize("verb", ["rank", "ECE", 3, None, len, [], lambda y: y])
 def test_unknown_verbs(verb, refusal):
     message = refusal(cb.summarize, verb, [0, 1], [0.2, 0.7])
-    assert message.startswith("expected a verb of calibrant or its name (")
+    assert message.startswith("expected a verb of calibrant or its name")
     for known in ("coverage", "ece", "ranks"):
-        assert f" {known}," in message
+        assert (f" {known}," in message) == isinstance(verb, str)
+    assert isinstance(verb, str) or "The verb comes first, as in interval(ece, y, p)" in message

@@ -22,7 +22,7 @@ def test_by_hand():
     found = of([1.0, 3.0], [1.0, 3.0])
     assert (found.n, found.w, found.w2, found.weight_max) == (2, 4.0, 10.0, 3.0)
     assert found.mean_of("s") == 2.5
-    assert found.sum2_of("s") == 28.0
+    assert found.mean2_of("s") == 2.8
     assert found.spread2[0] == pytest.approx(1.8**2 + 9 * 0.2**2, rel=1e-14)
 
 

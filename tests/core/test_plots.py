@@ -7,7 +7,7 @@ import pytest
 
 from calibrant.core.findings import Table
 from calibrant.core.pictures import describe, marks, thin
-from calibrant.core.plots import MAX_GROUPS_DRAWN, groups_figure
+from calibrant.core.plots import MAX_GROUPS_DRAWN, groups_figure, with_names
 
 
 def errors(names, error, half, detectable=0.1):
@@ -95,10 +95,25 @@ def test_groups_without_limits(plt):
     assert np.isnan(curve.low[0])
 
 
+def test_crosses_are_the_groups_that_the_verdict_names(plt):
+    """A line that reaches the value of calibration carries no cross: it begins at the cross, without a lower limit."""
+    figure = with_names(groups_figure(errors(["a", "b", "c"], [0.12, 0.04, 0.0], 0.05), level=0.95), ["bad", "bad", ""])
+    calm, named = figure.curve.plot().containers[-2:]
+    assert (named.get_label(), named[0].get_marker()) == ("named by the verdict", "X")
+    assert named[0].get_xdata() == pytest.approx([12, 4])
+    assert calm[0].get_xdata() == pytest.approx([0])
+    ((first, _), (second, _)), ((third, _),) = (bars[2][0].get_segments() for bars in (named, calm))
+    assert [point[0] for point in (first, second, third)] == pytest.approx([7, 4, 0])
+    assert figure.curve.low.tolist() == pytest.approx([7, 0, 0])
+    words = describe("groups", figure.curve.columns, figure.curve.details)
+    assert "the verdict names 2 of them" in words
+
+
 def test_in_words():
     curve = groups_figure(errors(["a", "b"], [0.12, 0.0], 0.05), level=0.95).curve
     words = describe("groups", curve.columns, curve.details)
-    assert words.startswith("Root mean square error, percentage points of 2 groups with limits; 1 does not contain 0.")
+    axis = "Root mean square error, percentage points of 2 groups with limits"
+    assert words.startswith(f"{axis}; the verdict names none of them. The first is a with 12")
     found = marks("groups", thin("groups", curve.columns, 100), curve.details)
     assert [(mark.x, mark.y) for mark in found] == [(pytest.approx(12), 0), (0, 1)]
-    assert "95 % limits 7 to 17" in found[0].text
+    assert "95 % limits 7.0 to 17.0" in found[0].text

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import Intervals, Normal, summaries, summarize
+from calibrant.conditional.kept import KeptCovariates
 from calibrant.core import summary as codec
 from calibrant.errors import SummaryError
 from calibrant.inputs.groups import read_groups, read_row_labels
@@ -21,7 +22,6 @@ from calibrant.kernel_errors.fitted import Randomness
 from calibrant.kernels import Exponential, Gaussian
 from calibrant.points import PointBlocks, PointMoments
 from calibrant.points.inputs import PointSets
-from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.summary import ExchangedCounts
 from calibrant.regions.christoffersen import Hits
 from calibrant.regions.coverage import IntervalMoments
@@ -115,7 +115,7 @@ MAKERS = {
     "ranks": ranks,
     "ranks by group": lambda y, p, w: summaries.Ranks.of(np.asarray(y), 3, groups=sides(p), weights=w),
     "ranks with covariates": lambda y, p, w: summaries.Ranks.of(np.asarray(y), 3, covariates=np.stack([p, w], axis=1)),
-    "rank of each row": lambda y, p, w: KeptRanks.of(np.asarray(y), 3, np.stack([p, w], axis=1)),
+    "rank of each row": lambda y, p, w: KeptCovariates.of_ranks(np.asarray(y), 3, np.stack([p, w], axis=1)),
     "kept covariates": lambda y, p, w: summarize(
         "conditional_test", y, p, weights=w, covariates={"side": sides(p), "w": w}
     ),

@@ -8,7 +8,15 @@ import pytest
 from scipy import sparse
 
 from calibrant import ece
-from calibrant.inputs.arrays import as_array, is_unit, pair_weight, read_weights, take_weights, unit_weights
+from calibrant.inputs.arrays import (
+    as_array,
+    is_unit,
+    pair_weight,
+    read_numbers,
+    read_weights,
+    take_weights,
+    unit_weights,
+)
 from calibrant.inputs.parametric import Laplace, Normal
 
 SCORES = [0.25, 0.625, 0.875]
@@ -336,3 +344,8 @@ def test_refused_parameters(refuses, refusal):
     refuses(lambda given: Normal(*given), REFUSED_PARAMETERS)
     assert "scale must be positive; row 0 is 0.0" in refusal(Laplace, 1, 0)
     assert "loc must be finite; got nan" in refusal(Laplace, np.nan, 1)
+
+
+def test_a_name_with_braces(refusal):
+    assert refusal(read_numbers, [1, "x"], "y['{q}']") == "y['{q}'] must be real numbers; row 1 is 'x' (str)"
+    assert refusal(as_array, [np.ma.array([1], mask=[True])], name="{q}").startswith("{q} must not be masked; row 0")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.inputs.arrays import is_missing
+from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.groups import label_order, read_groups, read_row_labels
 
 
@@ -181,12 +182,42 @@ def test_a_missing_label_of_a_dictionary():
     assert [found.names[k] for k in found.code] == ["g = b", "g = a", "g = (missing)"]
 
 
+WITH_GAP = ["b", None, "a"]
+CONTAINERS = [
+    np.array(WITH_GAP, dtype=np.dtypes.StringDType(na_object=None)),
+    np.array(["b", np.nan, "a"], dtype=np.dtypes.StringDType(na_object=np.nan)),
+    boxed(WITH_GAP),
+    pd.Categorical(WITH_GAP),
+    pd.Series(WITH_GAP, dtype="string"),
+    pa.array(WITH_GAP),
+    pl.Series(WITH_GAP),
+    pl.Series(WITH_GAP, dtype=pl.Categorical),
+]
+
+
+@pytest.mark.parametrize("labels", CONTAINERS, ids=lambda labels: type(labels).__module__)
+def test_a_missing_label_in_any_container(labels, refusal):
+    assert sorted(grouped(labels).names) == ["g = (missing)", "g = a", "g = b"]
+    assert refusal(read_row_labels, labels, 3).startswith("groups must not be missing; row 1 is ")
+    assert refusal(read_covariate_table, {"x": labels}, 3, None).startswith("covariates (x) must not be missing; row 1")
+
+
+def test_arrays_of_strings():
+    """NumPy's own strings, which may be read-only, are labels and categories like any other."""
+    labels = np.array(["b", "a", "b"], dtype=np.dtypes.StringDType(na_object=None))
+    labels.flags.writeable = False
+    assert grouped(labels).names == ["g = a", "g = b"]
+    assert read_row_labels(labels, 3).code.tolist() == [1, 0, 1]
+    assert read_covariate_table(labels, 3, None).labels == (("a", "b"),)
+
+
 def test_what_are_no_labels(refuses):
     cases = [
         (["a", "b"], 3, "expected 3 rows, got shape (2,)"),
         (np.zeros((2, 2)), 2, "got shape (2, 2)"),
         ("ab", 2, "groups must be an array"),
         ([1, {}], 2, "row 1 is {}"),
+        (pl.LazyFrame({"g": ["a", "b"]}), 2, "groups is a lazy frame"),
     ]
     refuses(read_row_labels, cases)
 

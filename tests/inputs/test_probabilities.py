@@ -233,6 +233,15 @@ class TestFramesOfClasses:
         message = refusal(ece, [0, 1], self.P.set_axis(names, axis=1))
         assert f"column 0 is '{names[0]}', and the first class '0'" in message
 
+    def test_columns_of_other_classes_are_refused(self, refusal):
+        message = refusal(ece, ["a", "b"], self.P, classes=["a", "b", "c"])
+        assert message.startswith("the columns of prediction are called 'zero', 'one', 'two', and the classes 'a', 'b'")
+        assert message.endswith("pass them without names, prediction.to_numpy()")
+        assert ece(["a", "b"], self.P.to_numpy(), classes=["a", "b", "c"]) == ece([0, 1], self.P)
+        cars = ["cat", "car", "can"]  # which begin alike
+        named = self.P.set_axis([f"p_{name}" for name in cars], axis=1)
+        assert ece(cars[:2], named, classes=cars) == ece([0, 1], self.P)
+
     @pytest.mark.parametrize("names", [[0, 1, 2], ["p0", "p1", "p2"]])
     def test_other_names_are_no_reason(self, names):
         classes = ["a", "b", "c"] if "p0" in names else [1, 2, 0]  # numbers of columns are no names

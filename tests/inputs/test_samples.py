@@ -5,6 +5,7 @@ import pytest
 
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.samples import Samples
+from calibrant.integrations.draws import from_arviz
 
 DRAWS = np.array([[4.0, 1.0, 3.0, 2.0], [5.0, 0.0, 0.0, 5.0]])
 
@@ -128,6 +129,18 @@ def test_axes_named_as_arviz_does_are_not_taken_for_rows(dims, refusal):
     with pytest.raises(InputError, match=r"outcomes along the first dimension.*from_arviz"):
         Samples(drawn)
     assert "from_arviz" in refusal(Samples, drawn.to_dataset(name="y"))
+
+
+def test_axes_of_members_and_without_a_name(refusal):
+    xarray = pytest.importorskip("xarray")
+    drawn = xarray.DataArray(np.arange(6.0).reshape(2, 3), dims=("member", "day"))
+    message = refusal(Samples, drawn)
+    assert message.endswith("(member, day). Turn it: Samples(draws.transpose('day', 'member'))")
+    assert Samples(drawn.transpose("day", "member")).draws.tolist() == drawn.values.T.tolist()
+    message = refusal(Samples, drawn.rename(member="draw"))
+    assert "found = calibrant.integrations.draws.from_arviz(draws, y, case='day')" in message
+    found = from_arviz(drawn.rename(member="draw"), [1.0, 2.0, 3.0], case="day")
+    assert found.prediction.draws.tolist() == drawn.values.T.tolist()
 
 
 def test_axes_named_in_the_right_order_are_taken(refusal):

@@ -164,7 +164,8 @@ class TestRanges:
     def test_the_tolerance_of_rare_events_grows_with_the_scores_of_a_range(self):
         """20 % of the error if no event happens, 0.05, are 1 point; where 30 % are stated, 6 points."""
         whole = Whole(
-            error(0.003, 0.001, 0.006, 0.001, mean=0.02, never=(0.05, 0.99)), ranges=(scores(0.3, 0.2, 0.15, 0.27),)
+            error(0.003, 0.001, 0.006, 0.001, mean=0.02, never=0.05, always=0.99),
+            ranges=(scores(0.3, 0.2, 0.15, 0.27),),
         )
         asked = setting(0.2, relative=True)
         verdict = judge(Case(whole), asked)
@@ -199,6 +200,13 @@ class TestLines:
         ]
         assert verdict.claims[0].expected == 0.9
 
+    def test_a_line_without_a_test_does_not_speak(self):
+        verdict = judge(Case(self.whole(replace(self.WRONG, pvalue=None))), setting())
+        assert [(claim.quantity, claim.kind) for claim in verdict.claims] == [
+            ("coverage_error", "miscalibrated"),
+            ("coverage", "below"),
+        ]
+
     def test_one_line_speaks_where_its_limits_show_the_outcome(self):
         within = judge(Case(self.whole(self.RIGHT, pvalue=1.0)), setting(0.07))
         assert (within.status, within.claims[0].quantity) == ("within", "coverage")
@@ -224,8 +232,8 @@ class TestScale:
 
     def test_100_percent_is_the_error_if_no_event_happens(self):
         for mean, words in ((0.02, "the error if no event happened"), (0.98, "the error if no non-event happened")):
-            never = (0.04, 0.99) if mean < 0.5 else (0.99, 0.04)
-            verdict = judge(Case(Whole(error(0.01, 0.005, 0.03, mean=mean, never=never))), setting())
+            never, always = (0.04, 0.99) if mean < 0.5 else (0.99, 0.04)
+            verdict = judge(Case(Whole(error(0.01, 0.005, 0.03, mean=mean, never=never, always=always))), setting())
             assert (verdict.unit, verdict.share_of) == (0.04, words)
             assert [step.tolerance for step in verdict.at] == pytest.approx([0.004, 0.008, 0.02])
 
@@ -234,19 +242,19 @@ class TestScale:
             Evidence(Subject("class", name=str(mean)), "rms_error", 0.03, 0.01, 0.04, 900, pvalue=0.001, mean=mean)
             for mean in (0.02, 0.3)
         )
-        evidence = tuple(replace(each, never=(0.08, NAN)) for each in (rare, common))
+        evidence = tuple(replace(each, never=0.08) for each in (rare, common))
         claims = judge(Case(CALM, (groups(*evidence),)), setting(0.05)).claims
         assert [claim.never for claim in claims if claim.subject.kind == "class"] == [0.08, None]
 
     @pytest.mark.parametrize(
         ("mean", "high", "given", "unit"),
         [
-            (0.02, 0.03, {}, (0.02, "the predicted events")),
-            (0.98, 0.03, {}, (1 - 0.98, "the predicted non-events")),
+            (0.02, 0.03, {}, (0.02, "the error if no event happened")),
+            (0.98, 0.03, {}, (1 - 0.98, "the error if no non-event happened")),
             (0.02, 0.05, {}, (1.0, "")),  # much larger than the predicted events
             (0.3, 0.03, {}, (1.0, "")),
             (0.02, 0.03, {"tolerance": 0.01}, (1.0, "")),
-            (0.3, 0.03, {"tolerance": 0.01, "relative": True}, (0.3, "the predicted events")),
+            (0.3, 0.03, {"tolerance": 0.01, "relative": True}, (0.3, "the error if no event happened")),
             (None, 0.03, {}, (1.0, "")),
         ],
     )
@@ -254,6 +262,26 @@ class TestScale:
         group = error(0.01, 0.005, 0.5, 0.001, name="a", mean=0.5)
         verdict = judge(Case(Whole(error(0.01, 0.005, high, mean=mean)), (groups(group),)), setting(**given))
         assert {(claim.unit, claim.share_of) for claim in verdict.claims} == {unit}
+
+
+class TestMarks:
+    """What is marked as off has limits that leave out what calibration gives."""
+
+    def test_an_error_that_a_test_finds_is_above_0(self):
+        claims = judge(Case(CALM, (groups(error(0.07, 0.0, 0.14, 0.002, name="a")),)), setting()).claims
+        assert [(claim.kind, claim.low > 0) for claim in claims] == [("miscalibrated", True), ("within", False)]
+        assert judge(Case(Whole(error(0.07, 0.0, 0.14, 0.002))), setting()).claims[0].low > 0
+
+    def test_a_region_has_a_side_only_if_its_limits_have_one(self):
+        wide, clear = (
+            Evidence(Subject("region", name=name), "shift", 0.5, low, 1.1, 104, pvalue=0.002)
+            for name, low in (("a", -0.05), ("b", 0.05))
+        )
+        claims = judge(Case(CALM, (groups(wide, clear),)), setting()).claims
+        assert [(claim.subject.name, claim.kind) for claim in claims if claim.quantity == "shift"] == [
+            ("b", "above"),
+            ("a", "limits"),
+        ]
 
 
 class TestNeeded:
@@ -319,14 +347,7 @@ def test_notes_belong_to_an_outcome():
 
 
 @pytest.mark.parametrize(
-    ("kind", "border"),
-    [
-        ("limits", 0.1),
-        ("limits", 0.2),
-        ("within", 0.15),
-        ("no-better", 0.15),
-        ("cannot tell", 0.1),
-    ],
+    ("kind", "border"), [("limits", 0.1), ("limits", 0.2), ("within", 0.15), ("no-better", 0.15), ("cannot tell", 0.1)]
 )
 def test_a_claim_is_true_at_its_border(kind, border):
     claim = Claim(kind, ALL_ROWS, "cutoff_error", 0.15, 0.1, 0.2, 0.95, tolerance=0.15)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import calibrant as cb
 from calibrant.core.claims import Claim
-from calibrant.core.evidence import ALL_ROWS, Note, Subject
+from calibrant.core.evidence import ABOVE_0, ALL_ROWS, Note, Subject
 from calibrant.core.findings import AtTolerance, Verdict
 from calibrant.core.words import expected_share
 from calibrant.judging.notes import NOTES, text_of
@@ -66,6 +66,19 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
             "probabilities of class 2 are off by an amount that tests detect, at most 3.9 points, "
             "47 % of the error if it never happened "
             "(root mean square, 95 % confidence; p = 0.010)",
+        ),
+        (
+            error("miscalibrated", 0.23, 0.19, 0.252, 9, quantity="coverage_error", pvalue=1e-9, test="energy_ranks"),
+            "coverage of predictions is off by 23.0 points "
+            "(where it is largest, 95 % limits 19.0 to 25.2; ranks by density not uniform, p < 0.001)",
+        ),
+        (
+            error("limits", 1e-9, 0.0, 0.0004, 9, pvalue=0.3),
+            "probabilities are off by at most 0.040 points (95 % confidence)",
+        ),
+        (
+            error("limits", 0.0001, 0.00002, 0.09, 9),
+            "probabilities are off by 0.01 points (95 % limits above 0 to 9.00)",
         ),
         (HIGH, TOO_HIGH),
         (replace(HIGH, tolerance=None), TOO_HIGH.replace(" by more than 5 points", "")),
@@ -134,6 +147,26 @@ def test_the_claim_of_the_headline_is_first_and_the_clearest_follow():
     rows = rows_of(claims)
     assert [row.where for row in rows] == ["all rows", "plan = b", "plan = a", "all rows"]
     assert rows[2].meaning == "stated too low"  # one row for the error and its direction
+
+
+def test_of_ranges_of_scores_that_overlap_the_clearest_is_a_row():
+    """Of a tenth and one of its twentieths that which is farther off, or that which is beyond the tolerance."""
+    tenth, half, beside = (Subject("scores", low=low, high=high) for low, high in ((0.1, 0.2), (0.1, 0.15), (0.2, 0.3)))
+    claims = [
+        Claim("within", ALL_ROWS, "rms_error", 0.03, 0.0, 0.04, 0.95, 9, tolerance=0.05),
+        Claim("above", tenth, "frequency", 0.24, 0.21, 0.27, 0.95, 9, 0.15),
+        Claim("above", half, "frequency", 0.25, 0.18, 0.32, 0.95, 9, 0.12),
+        Claim("above", beside, "frequency", 0.3, 0.27, 0.34, 0.95, 9, 0.25),
+    ]
+    assert [row.where for row in rows_of(claims)] == ["all rows", "scores 0.1 to 0.15", "scores 0.2 to 0.3"]
+    claims[1] = replace(claims[1], tolerance=0.05)
+    assert [row.where for row in rows_of(claims)] == ["all rows", "scores 0.1 to 0.2", "scores 0.2 to 0.3"]
+
+
+def test_limits_of_an_error_that_a_test_finds_are_above_0():
+    off = error("miscalibrated", 0.074, ABOVE_0, 0.1368, 649, pvalue=0.002)
+    assert rows_of([off])[0].limits == "above 0 to 13.7"
+    assert "an amount that tests detect, at most 13.7 points" in statement(off)
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,16 @@ class TestNotions:
         assert ece(CLASS_Y, CLASS_P, bins=2) == pytest.approx(0.5)
         assert ece(CLASS_Y, CLASS_P, bins=2, notion="confidence") == ece(CLASS_Y, CLASS_P, bins=2)
 
+    @pytest.mark.parametrize("verb", [ece, mce])
+    def test_two_columns_say_which_error_it_is(self, verb):
+        """Of the event the bins have 0.25 and 0.75; the most probable class always has 0.75."""
+        y, p = [0, 1, 1, 1], np.array([0.25, 0.25, 0.75, 0.75])
+        P = np.column_stack([1 - p, p])
+        with pytest.warns(UserWarning, match=r"for the event pass its column, P\[:, 1\]; .* add notion='confidence'$"):
+            found = verb(y, P)
+        assert found == verb(y, P, notion="confidence") == 0.0
+        assert verb(y, P[:, 1]) == 0.25
+
     def test_top_label(self):
         # Label 0: 0.5 right, 0.75 wrong: (0.5 + 0.75)/2. Label 1: 0.5 right; 0.75 wrong and 1 right: gap 3/8 twice.
         zero, one = 0.625, (0.5 + 2 * 0.375) / 3

@@ -8,12 +8,12 @@ import pytest
 
 from calibrant import Normal, Samples, audit, pit, ranks
 from calibrant.conditional.conditional_test import conditional_test
+from calibrant.conditional.kept import KeptCovariates
 from calibrant.core import summary as codec
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.ranking import contraction, energy_ranks, joint_ranks, tarp_ranks, z_scores
 from calibrant.ranking.covariates import rank_score_test
 from calibrant.ranking.exchange_test import rank_exchange_test
-from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.summaries import Ranks, Summary
 
 RNG = np.random.default_rng(0)
@@ -152,9 +152,9 @@ class TestBytes:
             edited(two, names=("a", "a"))
         with pytest.raises(SummaryError, match="M >= 1"):
             Ranks(one.astype(int), one, one, ("",), True, np.zeros(1, int), False, False)
-        columns = np.zeros((2 * N, 1), int), np.zeros((2 * N, 1)), np.ones(2 * N)
+        columns = np.zeros((2 * N, 1), int), np.ones(2 * N), np.zeros((2 * N, 1))
         with pytest.raises(SummaryError, match="one Ranks"):
-            KeptRanks((COUNTED, COUNTED), *columns, ((),), ("x",))
+            KeptCovariates((COUNTED, COUNTED), *columns, ((),), ("x",), np.zeros(0, int))
 
 
 class TestAudit:

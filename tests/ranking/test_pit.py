@@ -147,10 +147,22 @@ def test_rows_are_spread_evenly_or_count_in_the_bin_they_close():
     curve = pit_histogram(None, CdfValues([0.5, 1.0], below=[0.0, 0.0]), bins=2)
     columns = {name: column.tolist() for name, column in curve.columns.items()}
     ends = {"lower": [0.0, 0.5], "upper": [0.5, 1.0]}
-    assert columns == {**ends, "share": [0.75, 0.25], "expected": [0.5, 0.5], "density": [1.5, 0.5]}
+    band = {"band_low": [0.0, 0.0], "band_high": [1.0, 1.0]}
+    assert columns == {**ends, "share": [0.75, 0.25], "expected": [0.5, 0.5], "density": [1.5, 0.5], **band}
     assert (curve.kind, curve.n) == ("pit_histogram", 2)
     u = np.array([0.0, 0.1, 0.3, 0.30000000000000004, 1.0])
     np.testing.assert_allclose(shares(u, u, 10) * 5, [2, 0, 1, 1, 0, 0, 0, 0, 0, 1], atol=1e-15)
+
+
+def test_the_band_is_that_of_as_many_uniform_numbers():
+    """One of two uniform numbers lies in each half with probability 1/2; weights 3, 1 are worth 16/10 rows."""
+    for weights in (None, [3, 1]):
+        curve = pit_histogram(None, CdfValues([0.2, 0.7]), bins=2, level=0.5, weights=weights)
+        assert (curve.band_low.tolist(), curve.band_high.tolist()) == ([0.5, 0.5], [0.5, 0.5])
+    u = HISTOGRAM_RNG.random((200, 50))
+    curves = [pit_histogram(None, CdfValues(row), bins=4, level=0.9) for row in u]
+    inside = [((c.band_low <= c.share) & (c.share <= c.band_high)).all() for c in curves]
+    assert 0.85 < np.mean(inside) < 0.99
 
 
 @pytest.mark.parametrize("bins", [1, 3, 10, 37])

@@ -305,11 +305,13 @@ def test_pits(plt):
     bars = [(bar.get_x(), bar.get_width(), bar.get_height()) for bar in ax.containers[0]]
     assert bars == [(0.0, 0.5, 1.5), (0.5, 0.5, 0.5)]
     np.testing.assert_array_equal(lines(ax)["calibrated"].get_ydata(), [1, 1])
+    (band,) = ax.collections
+    assert (band.get_label(), band.get_datalim(ax.transData).extents.tolist()) == ("95 % band, joint", [0, 0, 1, 2])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability integral transform", "share of rows over expected share")
     assert (ax.get_xlim(), ax.get_ylim()[0]) == ((0, 1), 0)
     first, second = plots.marks(CURVE.kind, CURVE.columns, CURVE.details)
     assert (first.x, first.y, first.text) == (0.25, 1.5, "0 to 0.5\n75.0% of rows, expected 50.0%")
     assert (second.x, second.y) == (0.75, 0.5)
     words = plots.describe(CURVE.kind, CURVE.columns, CURVE.details)
-    assert "in 2 bins, each expected to contain 50.0%" in words
+    assert "in 2 bins, each expected to contain 50.0% of the rows. 0 of 2 bars lie outside the 95 % band" in words
     assert "The fullest, from 0 to 0.5, contains 75.0%" in words

@@ -102,10 +102,11 @@ class TestVerdict:
         assert (verdict.status, verdict.tolerance) == ("within", 0.01)
         # the upper limit is 1.96/(2·100) and a little, at the middle
         assert error.high == pytest.approx(0.0098, abs=0.0002)
-        assert verdict.claims[0].estimate == 0.9
+        assert (verdict.claims[0].quantity, verdict.claims[1].estimate) == ("coverage_error", 0.9)
         error, verdict = judged(NARROW)
         assert verdict.status == "miscalibrated"
-        assert (verdict.claims[0].kind, verdict.claims[0].estimate) == ("below", 0.82)
+        assert (verdict.claims[0].kind, verdict.claims[0].low) == ("miscalibrated", error.low)
+        assert (verdict.claims[1].kind, verdict.claims[1].estimate) == ("below", 0.82)
         found = [judged(NARROW, tolerance)[1].status for tolerance in (0.01, error.estimate + 0.001, 0.2)]
         assert found == ["miscalibrated", "cannot tell", "within"]
         _, verdict = judged(EVEN // 100)

@@ -12,11 +12,11 @@ from tests.references.books import arrays, book
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Samples
 from calibrant.conditional.conditional_test import conditional_test
+from calibrant.conditional.kept import KeptCovariates
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking import rank_cauchy_test, rank_edf_test, rank_score_test
 from calibrant.ranking.effects import band_test
-from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.uniformity_test import rank_chi2_test, rank_smooth_test, uniformity_test
 from calibrant.summaries import Ranks
 
@@ -138,10 +138,7 @@ class TestPredictions:
 
     @pytest.mark.parametrize(
         ("given", "tied"),
-        [
-            ((None, CdfValues([0.5, 0.75], below=[0.25, 0.5])), 2),
-            ((np.zeros(30), Samples(np.zeros((30, 4)))), 30),
-        ],
+        [((None, CdfValues([0.5, 0.75], below=[0.25, 0.5])), 2), ((np.zeros(30), Samples(np.zeros((30, 4)))), 30)],
     )
     def test_ties_and_jumps_need_chance_and_are_counted(self, given, tied, refusal):
         message = refusal(uniformity_test, *given)
@@ -232,7 +229,7 @@ class TestRefusal:
         assert "Ranks.of(ranks, M, groups=...)" in refusal(uniformity_test, ranks, groups=["a", "b"])
         assert "Ranks.of(ranks, M, covariates=...)" in refusal(rank_score_test, ranks, covariates=[1.0, 2.0])
         assert "covariates" in refusal(rank_score_test, ranks, error=SummaryError)
-        kept = KeptRanks.of([0, 1], 3, [1.0, 2.0])
+        kept = KeptCovariates.of_ranks([0, 1], 3, [1.0, 2.0])
         assert "summarize" in refusal(rank_score_test, kept, error=SummaryError)
 
 

@@ -157,6 +157,7 @@ REGIONS = {
     "quantiles are infinite at level 0.5": lambda: fit("shift", Y, cb.Quantiles(np.full(10, INF), 0.5)),
     "upper must be finite": lambda: fit("scale", Y, AROUND).apply(cb.Intervals([0.0], [INF], 0.9)),
     r"no group 'c'; it was fitted on \['a', 'b'\]": lambda: grouped().apply(ZERO, groups=["a"] * 9 + ["c"]),
+    r"no group '\{c\}'; it was fitted": lambda: grouped().apply(ZERO, groups=["a"] * 9 + ["{c}"]),
     r"fitted with groups \(\['a', 'b'\]\); pass groups=": lambda: grouped().apply(ZERO),
     "this one was not": lambda: fit("shift", Y, ZERO).apply(ZERO, groups=LETTERS),
     "finite for scale; row 4 is -inf": lambda: fit("scale", Y, LEFT_OPEN, groups=LETTERS),

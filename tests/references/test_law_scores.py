@@ -4,16 +4,7 @@ import numpy as np
 import pytest
 from tests.references.books import book
 
-from calibrant import (
-    CdfValues,
-    Laplace,
-    Mixture,
-    Normal,
-    Quantiles,
-    Samples,
-    decompose,
-    reliability_curve,
-)
+from calibrant import CdfValues, Laplace, Mixture, Normal, Quantiles, Samples, decompose, reliability_curve
 from calibrant.inputs.kinds import KINDS
 from calibrant.ranking.counting import pit_bounds
 from calibrant.ranking.pit import pit, pit_histogram

@@ -9,8 +9,9 @@ import calibrant as cb
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
+from calibrant.report import notebook
 from calibrant.report.page import DESCRIBES, RESTS, marked, render
-from calibrant.report.text import as_html_fragment, as_text
+from calibrant.report.text import as_text
 
 ERROR = Claim("miscalibrated", ALL_ROWS, "cutoff_error", 0.0401, 0.0243, 0.0549, 0.95, 4000)
 
@@ -71,7 +72,7 @@ class TestMarks:
 class TestRows:
     def test_a_claim_is_a_row_in_page_terminal_and_notebook(self):
         found = findings(ERROR, replace(ERROR, subject=group("A")))
-        for text in (render(found), as_text(found), as_html_fragment(found)):
+        for text in (render(found), as_text(found), notebook.audit(found)):
             for shown in ("all rows", "group A", "off by 4", "2.4 to 5.5"):
                 assert shown in text
 
@@ -103,8 +104,8 @@ class TestParts:
         found = self.measured(self.DESCRIBES, self.DECIDES)
         lines = as_text(found).splitlines()[-5:]
         assert [line.split()[0] for line in lines] == ["measurement", "Used", "Kuiper", "Description:", "SKCE"]
-        assert "<tr><th>Kuiper</th>" in as_html_fragment(found)
-        assert "<tr><td>SKCE</td>" in as_html_fragment(found)
+        assert '<tr class="decides"><td>Kuiper</td>' in notebook.audit(found)
+        assert "<tr><td>SKCE</td>" in notebook.audit(found)
 
     def test_a_section_on_which_nothing_rests(self):
         sections = (Section("a", "A", "", (self.DECIDES,)), Section("b", "B", "", (self.DESCRIBES,)))

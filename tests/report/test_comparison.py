@@ -46,7 +46,7 @@ class TestClaims:
     def test_of_two_the_lower_is_named(self):
         headline = made((-0.03, -0.01)).verdict.headline
         assert headline.startswith("a has the lower Brier score")
-        assert "−0.02000 (95 % limits −0.03 to −0.01;" in headline  # as in the table: of the first less the second
+        assert "−0.02000 (95 % limits −0.0300 to −0.0100;" in headline  # as in the table: of the first less the second
         assert made((0.01, 0.03), metric="ece").verdict.headline.startswith("b has the lower squared calibration error")
 
     @pytest.mark.parametrize(
@@ -108,6 +108,20 @@ class TestPictures:
         (bars,) = ax.containers[0].lines[2]
         ends = [(segment[0][0], segment[1][0]) for segment in bars.get_segments()]
         assert ends == [pytest.approx((pair.low, pair.high)) for pair in pairs]
+
+    @pytest.mark.parametrize("models", [2, 4, 6])
+    def test_no_line_crosses_the_name_of_a_pair(self, models):
+        rng = np.random.default_rng(0)
+        found = cb.compare_predictions(
+            rng.random(300) < 0.5, dict(zip("abcdef", rng.random((models, 300)), strict=False))
+        )
+        figure = found.findings.sections[0].figures[-1].curve.plot().figure
+        figure.canvas.draw()
+        (ax,) = figure.axes
+        lines = [ax.transData.transform(segment)[:, 1] for segment in ax.collections[0].get_segments()]
+        for name in ax.get_yticklabels():
+            box = name.get_window_extent()
+            assert not any(low < box.y1 and high > box.y0 for low, high in map(sorted, lines))
 
     def test_twelve_models_are_told_apart(self):
         rng = np.random.default_rng(0)

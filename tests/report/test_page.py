@@ -15,9 +15,10 @@ import calibrant as cb
 from calibrant.core.findings import Findings, Line, Measurement, Section, Table, Verdict
 from calibrant.errors import MissingExtraError
 from calibrant.inputs.kinds import KINDS
+from calibrant.report import notebook
 from calibrant.report import page as page_module
 from calibrant.report.page import AUDIT, COMPARISON, MARKS, MODELS, frame_of, render, tone_of
-from calibrant.report.text import as_html_fragment, as_text
+from calibrant.report.text import as_text
 
 NAMES = ["churn", "digits", "calm", "points", "hostile"]
 LIMIT = 500_000
@@ -354,10 +355,10 @@ def test_sets_of_points_are_never_called_calibrated(page, sample):
         assert not [word for word in ("calibrated", "prediction", "audit") if word in words]
     found = sample("points")
     audit = cb.results.Audit(found)
-    for text in (as_text(found), as_html_fragment(found), repr(audit)):
+    for text in (as_text(found), notebook.audit(found), repr(audit)):
         assert "calibrated" not in text.lower()
     assert "if equal" in as_text(found)
-    assert "<th>if equal</th>" in as_html_fragment(found)
+    assert '<th class="n">if equal</th>' in notebook.audit(found)
     assert repr(audit) == f"<Audit of 700 points: {found.verdict.headline}>"
 
 
@@ -372,7 +373,7 @@ def test_marks_of_the_writing_direction_are_spelled_out():
     of_points = cb.points.compare(points, {"run\u202e7": points + 3}, columns=["a\u202eb", "c"], resamples=399)
     for audit, name in ((of_groups, r"second\u2067group"), (of_points, r"a\u202eb")):
         shown = re.sub("<script.*?</script>", "", render(audit.findings), flags=re.DOTALL)  # the data are as they came
-        for text in (shown, as_text(audit.findings), as_html_fragment(audit.findings)):
+        for text in (shown, as_text(audit.findings), notebook.audit(audit.findings)):
             assert name in text
             assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)
 

@@ -1,13 +1,13 @@
 """Colours that can be read, in the light and in the dark."""
 
 import re
-from importlib.resources import files
 
 import pytest
 
 from calibrant.core import palette
+from calibrant.report.page import style_sheet
 
-STYLE = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+STYLE = style_sheet("page.css", "pictures.css")
 LIGHT, DARK = (
     dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
     for block in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)[:2]
@@ -61,3 +61,12 @@ def test_every_colour_of_plots_has_its_classes(name):
     assert f".fill-{name} {{ fill: var(--{name}); }}" in STYLE
     assert f".stroke-{name} {{ stroke: var(--{name}); }}" in STYLE
     assert name in SCHEMES["dark"]
+
+
+@pytest.mark.parametrize(
+    "name", ["observed", "edge", "reference", "second", "third", "fourth", "bad", "good", "unsure"]
+)
+@pytest.mark.parametrize("ground", ["#ffffff", "#1e1e1e", "#111111"])
+def test_notebooks_do_not_say_whether_they_are_dark(name, ground):
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", style_sheet("notebook.css")))
+    assert contrast(colours[name], ground) >= 3

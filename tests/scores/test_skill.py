@@ -84,6 +84,7 @@ def test_outcomes_that_are_almost_all_zero_have_no_limits():
     y[[3, 9]] = 2.0, 5.0
     with pytest.raises(NotApplicableError, match="20 outcomes that differ from the most frequent one; got 2"):
         interval(skill, y, Samples(draws))
+    assert skill_test(y, Samples(draws)).details["claim"] == "cannot tell"
     y[:20] = np.arange(1.0, 21.0)
     assert np.isfinite(interval(skill, y, Samples(draws)).high)
 
@@ -235,9 +236,23 @@ class TestClaims:
         found = skill_test(y, Normal(x, 1.0))
         assert (found.details["claim"], found.pvalue) == ("cannot tell", 1)
         assert found.details["rows"][0] == 7
+        limits = interval(skill, y, Normal(x, 1.0))
+        assert limits.low <= 0 <= limits.high  # as the p-value says
+        assert (found.details["low"], found.details["high"]) == (limits.low, limits.high)
         share, others = found.details["heavy"]
         assert share > 0.99
         assert others < 1
+
+
+@pytest.mark.parametrize("seed", [16, 24])
+def test_limits_exclude_0_only_where_the_test_does(seed):
+    """A few of 60 lognormal outcomes decide; Student's limits alone would exclude 0."""
+    rng = np.random.default_rng(seed)
+    y = np.exp(2 * rng.normal(size=60))
+    known = Normal(np.where(rng.random(60) < 0.5, y, 0.0), 0.5)
+    found, limits = skill_test(y, known), interval(skill, y, known)
+    assert (found.pvalue, limits.low) == (1, 0)
+    assert (found.details["low"], found.details["high"]) == (limits.low, limits.high)
 
 
 class TestBadInput:

@@ -105,7 +105,7 @@ def audit(
         Number of redraws of the outcomes, for tests of all rows and values expected if calibrated; groups and classes
         have 999.
     names
-        Names for the report: ``outcome``, ``prediction``, ``source``.
+        Names for the report: ``outcome``, ``prediction``, ``source``; and ``title``, its heading.
     rng
         A Generator or a seed.
 
@@ -169,5 +169,5 @@ def _refuse_dask(**given: Any) -> None:
         if hasattr(values, "__dask_graph__") and values.__dask_graph__() is not None:  # xarray has the method always
             raise InputError(
                 f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
-                f"calibrant.dask.audit, or load it first with {name}.compute()"
+                f"calibrant.dask.audit((y, prediction)), or load it first with {name}.compute()"
             )

@@ -244,7 +244,7 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
             *(() if parts is None else score_parts("{} part of CRPS", parts)),
             *tables.described(kernel, setting, exact=True),
         ),
-        (*coverage_figure(levels.lines), *pit_figure(rows)),
+        (*coverage_figure(levels.lines), *pit_figure(rows, setting.level)),
         (quantile_table(levels),),
     )
     left_out = (*missing, *not_scored, *not_tested, *informative.missing)
@@ -369,4 +369,15 @@ def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...]
     return KindFindings((section,), _kernel_case(p, setting), missing)
 
 
-DISTRIBUTIONS = Kind(audit_distributions, distribution_groups, count_distributions, count_groups_of_distributions)
+def places_of_rows(rows: DistributionRows) -> FloatArray | None:
+    """Return the middle of [F(y-), F(y)], its mean over the coordinates of a vector: 1/2 on average if F is right."""
+    try:
+        low, high = pit_bounds(rows)
+    except NotApplicableError:  # without a distribution function
+        return None
+    return np.asarray((low / 2 + high / 2).reshape(rows.n, -1).mean(axis=1))
+
+
+DISTRIBUTIONS = Kind(
+    audit_distributions, distribution_groups, count_distributions, count_groups_of_distributions, places_of_rows
+)

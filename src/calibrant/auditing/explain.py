@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from calibrant.core.evidence import note
 from calibrant.core.pvalues import holm
 from calibrant.core.results import FrozenValue
 from calibrant.core.summary import Summary
+from calibrant.core.tabular import Tabular
 from calibrant.core.words import without_direction
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.kinds import read
@@ -49,7 +50,7 @@ Numbers = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(FrozenValue):
+class Explanation(FrozenValue, Tabular):
     """What ranks say about predictions, in words and in the user's units. `print` it.
 
     Of one column every field is one text or number; of C columns texts are tuples and numbers arrays (C,), in the
@@ -75,7 +76,7 @@ class Explanation(FrozenValue):
     joint: str = ""
     joint_failure: str = ""
     joint_pvalue: float | None = None
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"Explanation({self.failure!r}, n={self.n}, M={self.M})"

@@ -84,7 +84,8 @@ def interval(
     `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
                                        and 100 others, on; for distributions from 100 rows on
-    `skill`                            ``"t"``: Student's interval with the influence of each row, from 20 rows on
+    `skill`                            ``"t"``: Student's interval with the influence of each row, if 20 outcomes differ
+                                       from the most frequent one; it contains 0 where a few rows decide
     `skce`                             squares of limits of its root: it + z √top above, it - √own - z √top below
     `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - t s) over blocks; the upper end is inf
     `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 100 blocks on

@@ -10,15 +10,16 @@ import numpy as np
 
 from calibrant.auditing.measurements import Scores
 from calibrant.core.annotations import Alternative, Labels, Rng
-from calibrant.core.evidence import note
+from calibrant.core.evidence import Case, note
 from calibrant.core.findings import Facts, Findings, Kind, Setting
 from calibrant.core.kept_rows import table_of
+from calibrant.core.row_order import questions_on_row_order
 from calibrant.core.row_sample import RowSample
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import check_event_seen, with_batch_rng, with_event_outcomes
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import kept_mask
+from calibrant.inputs.arrays import is_number, kept_mask
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.groups import Grouping, check_group_sizes, read_groups
@@ -31,6 +32,7 @@ from calibrant.judging.notes import as_text
 from calibrant.judging.voice import verdict_of
 from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
+from calibrant.report.page import with_named_groups
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
@@ -155,6 +157,8 @@ class AuditJob:
             ]
             grouped = how.groups(facts.rows, counted, setting)
             case = replace(case, families=(*case.families, grouped.family))
+        if setting.clusters is None and _may_ask_about_rows(case, facts):
+            case = replace(case, notes=(*case.notes, *questions_on_row_order(facts.rows.y, how.errors(facts.rows))))
         caveats = found.caveats
         case = replace(case, looked_at=LOOKED_AT.get(facts.rows.kind, "the predictions"))
         if where is not None:
@@ -164,20 +168,19 @@ class AuditJob:
             if known and not facts.complete:
                 caveats = (*caveats, note("sampled covariates", n=facts.rows.n))
         shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
-        return Audit(
-            Findings(
-                kind=facts.rows.kind,
-                n=facts.n,
-                level=setting.level,
-                verdict=verdict_of(case, setting, further=found.further),
-                sections=sections,
-                groups=None if grouped is None else grouped.table,
-                group_figures=() if grouped is None else grouped.figures,
-                caveats=tuple(as_text(each) for each in (*caveats, *shared)),
-                names=self._called(),
-                version=__version__,
-            )
+        findings = Findings(
+            kind=facts.rows.kind,
+            n=facts.n,
+            level=setting.level,
+            verdict=verdict_of(case, setting, further=found.further),
+            sections=sections,
+            groups=None if grouped is None else grouped.table,
+            group_figures=() if grouped is None else grouped.figures,
+            caveats=tuple(as_text(each) for each in (*caveats, *shared)),
+            names=self._called(),
+            version=__version__,
         )
+        return Audit(with_named_groups(findings))
 
     @property
     def _calibration_size(self) -> int | None:
@@ -185,7 +188,7 @@ class AuditJob:
         return None if m is None else check_count("calibration_size", m)
 
     def _called(self) -> dict[str, str]:
-        return report_names(self.names, "{'outcome': 'left'}")
+        return report_names(self.names, "{'outcome': 'left'} (coordinates are named by columns=)")
 
     @property
     def _labels(self) -> dict[str, Any]:
@@ -203,6 +206,11 @@ class AuditJob:
                 option="relative",
             )
         return tolerance
+
+
+def _may_ask_about_rows(case: Case, facts: Facts) -> bool:
+    """Tell whether rows came in their order, something rests on their independence, and it was not asked for yet."""
+    return facts.complete and case.whole is not None and all(each.key != "clusters?" for each in case.notes)
 
 
 def _where_off(facts: Facts, setting: Setting) -> Where:
@@ -240,12 +248,12 @@ def check_part(part: Any, covariates: Any) -> float | None:
         return None
     if covariates is None:
         raise InputError("{part=} is a share of rows that {covariates=} cut out; pass them too", option="part")
-    for share in SHARES:
-        if isinstance(part, (int, float)) and abs(part - share) < 1e-9:
-            return share
+    if is_number(part) and part in SHARES:
+        return float(part)
     raise InputError(
-        f"{{part=}} is a share of the rows that has a limit: 1, 0.5, 0.25, 0.125 or 0.0625; got {shown(part)}",
+        "{part=} is a share of the rows that has a limit: 1, 0.5, 0.25, 0.125 or 0.0625; got {given}",
         option="part",
+        given=shown(part),
     )
 
 

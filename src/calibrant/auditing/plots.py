@@ -16,7 +16,8 @@ from calibrant.probabilities.plots import axis_end
 
 MARKERS = ("o", "s", "^", "D")
 PAIR_CHARACTERS = 44  # of the names of a pair
-ABOVE = 0.25  # a pair's name stands above its limits
+ABOVE, BESIDE = 0.42, 0.15  # a pair's name stands above its limits; the line of no difference is beside these alone
+NAME_ROOM = 1.8  # lines that a pair takes
 LINE_COLUMNS = ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count")
 
 
@@ -74,7 +75,8 @@ RELIABILITY_CURVES = Picture(
 
 def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     place, value, low, high = (np.asarray(columns[name]) for name in ("pair", "difference", "low", "high"))
-    ax.axvline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference", zorder=2)
+    style = {"color": palette.REFERENCE, "linewidth": 1.2, "linestyle": "--", "zorder": 2}
+    ax.vlines(np.zeros(len(place)), place - BESIDE, place + BESIDE, label="no difference", **style)
     if details["tolerance"] is not None:
         limits = (-details["tolerance"], details["tolerance"])
         ax.axvspan(*limits, facecolor=(palette.BAND, 0.3), label="within the tolerance", zorder=1)
@@ -86,9 +88,9 @@ def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     labels = [plain(shortened(name, PAIR_CHARACTERS)) for name in details["names"]]
     ax.set_yticks(place - ABOVE, labels, ha="left")
     # Names stand inside: long ones would leave no room for the differences.
-    ax.tick_params(axis="y", length=0, pad=-6, labelsize=text_size(ax, len(labels)))
+    ax.tick_params(axis="y", length=0, pad=-6, labelsize=text_size(ax, NAME_ROOM * len(labels)))
     ax.spines["left"].set_visible(False)
-    ax.grid(False, axis="y")
+    ax.grid(False)
     legend_inside(ax, "best")
 
 

@@ -24,13 +24,12 @@ from calibrant.auditing.measurements import (
 from calibrant.auditing.recalibration import with_recalibration
 from calibrant.core import words
 from calibrant.core.catalogue import Entry
-from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Subject, Whole, note
+from calibrant.core.evidence import ABOVE_0, ALL_ROWS, SMALL_GROUP, Case, Evidence, Subject, Whole, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
-from calibrant.core.row_order import questions_on_row_order
 from calibrant.core.several import PerLabel
 from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray
@@ -110,8 +109,7 @@ def audit_scores(scores: Scores, setting: Setting, asked: Asked) -> KindFindings
     whole, test, size = _evidence(scores, setting, asked.subject)
     questions = questions_on_event(summary) if asked is EVENT else []
     if asked is EVENT and setting.clusters is None and scores.complete:
-        y, p = scores.rows.y, scores.rows.p
-        questions += questions_on_dependence(p) or questions_on_row_order(y, score_errors(y, p))
+        questions += questions_on_dependence(scores.rows.p)
     measurements, missing = measure(scores, setting)
     more = [] if scores.complete else [note("sampled kernel", n=scores.rows.n)]
     if setting.clusters is not None:
@@ -159,8 +157,8 @@ def _decisive(
     scores: Scores, cutoff: Measurement, test: TestResult, size: Size | None, whole: Whole, setting: Setting
 ) -> tuple[Measurement, ...]:
     total = whole.total
-    low = total.low if setting.rejects(total.pvalue) else 0.0
-    stated = (low, total.high) if low > 0 or total.high < 1 else None
+    low = max(total.low, ABOVE_0) if setting.rejects(total.pvalue) else 0.0
+    stated = (low, total.high) if low > ABOVE_0 or total.high < 1 else None
     found = [replace(cutoff, interval=stated if size is None else cutoff.interval, decides=True)]
     if size is not None:
         label = f"calibration error, root mean square, {size.ranges:,} range{'' if size.ranges == 1 else 's'}"
@@ -363,11 +361,17 @@ def _parts(
         },
         "The error is the root mean square over ranges of similar scores. Bias is the observed less the predicted "
         f"frequency. All limits are for all {several} together. P-values of Kuiper's and Cox's statistic allow for all "
-        f"{several} and all families of tests; the lower limit of an error is 0 unless they reject. The last column is "
-        f"the constant error found 4 times in 5.{small or rare}",
+        f"{several} and all families of tests; the lower limit of an error is 0 unless they reject and bound it. The "
+        f"last column is the constant error found 4 times in 5.{small or rare}",
     )
     figure = groups_figure(table, level=setting.level)
     return Grouped(table, group_family(found, setting, noun), (figure,))
+
+
+def errors_of_top_label(rows: Classes) -> FloatArray:
+    """Return whether the most probable class happened, less its probability."""
+    top = rows.top_label()
+    return score_errors(top.y, top.p)
 
 
 BINARY = Kind(
@@ -375,5 +379,13 @@ BINARY = Kind(
     binary_groups,
     lambda rows, setting, exact: count_scores(rows, exact=exact),
     count_groups,
+    lambda rows: score_errors(rows.y, rows.p),
 )
-CLASSES = Kind(audit_classes, binary_groups, count_classes, count_groups, ("the most probable class", "each class"))
+CLASSES = Kind(
+    audit_classes,
+    binary_groups,
+    count_classes,
+    count_groups,
+    errors_of_top_label,
+    ("the most probable class", "each class"),
+)

@@ -13,8 +13,8 @@ from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sam
 from calibrant.core.evidence import Case, Evidence, Note, PartKind, Subject, SubjectKind, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
-from calibrant.core.row_order import questions_on_row_order
 from calibrant.core.summary import Summary
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.rows import IntervalRows, QuantileRows, RegionRows, SetRows
@@ -81,16 +81,12 @@ def audit_intervals(facts: Facts, setting: Setting) -> KindFindings:
     sections = _sized_sections(found, setting, "intervals", "width", further, kernel, tables)
     keep = (*sampled(facts, COVERAGES), *_infinite(rows), *_caveats(rows, found, "intervals", setting))
     caveats: tuple[Note | str, ...] = (*keep, *missing, *not_scored)
-    case = _with_questions(_sized_case(found, "intervals", "width", setting), facts)
-    return KindFindings(sections, case, caveats)
+    return KindFindings(sections, _sized_case(found, "intervals", "width", setting), caveats)
 
 
-def _with_questions(case: Case, facts: Facts) -> Case:
-    """Add the question whether misses of neighbouring rows go together, where the order of all rows is known."""
-    if not facts.complete:
-        return case
-    hits = facts.rows.covered.sum(axis=1).astype(np.float64)
-    return replace(case, notes=(*case.notes, *questions_on_row_order(facts.rows.y, hits)))
+def hits_of_rows(rows: CoveredRows) -> FloatArray:
+    """Return at how many levels each outcome is covered, or is at most the quantile."""
+    return np.asarray(rows.covered.sum(axis=1), np.float64)
 
 
 def _sized_sections(
@@ -182,7 +178,7 @@ def audit_sets(facts: Facts, setting: Setting) -> KindFindings:
     seen = Evidence(Subject("sets"), COVERAGE, float(found.lines.curve.coverage[0]), rows=found.table.n, describes=True)
     case = Case(None, notes=(note("no level"),), seen=(seen,))
     if known:
-        case = _with_questions(_sized_case(found, "sets", "size", setting), facts)
+        case = _sized_case(found, "sets", "size", setting)
     caveats: tuple[Note | str, ...] = (*sampled(facts, COVERAGES), *_caveats(rows, found, "sets", setting), *missing)
     return KindFindings((*sections, _by_label(rows, found, setting)), case, caveats)
 
@@ -219,16 +215,16 @@ def coverage_figure(lines: Lines) -> tuple[Figure, ...]:
     return () if lines.curve.nominal.size < 2 else (figure,)
 
 
-def pit_figure(rows: Any) -> tuple[Figure, ...]:
+def pit_figure(rows: Any, level: float) -> tuple[Figure, ...]:
     bins = pit_bins(rows.prediction.levels) if isinstance(rows, QuantileRows) else MAX_PIT_BINS
     if bins < MIN_PIT_BINS:
         return ()
     reading = (
         f"The share of outcomes in each of {bins} equal parts of their predicted distribution, over the share "
         "expected. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions too low (rising) or "
-        "too high (falling)."
+        "too high (falling). The band covers all bars together."
     )
-    curve = of_rows(pit_histogram, rows, bins=bins)
+    curve = of_rows(pit_histogram, rows, bins=bins, level=level)
     return (Figure("pit_histogram", "Where outcomes fall in the prediction", reading, curve),)
 
 
@@ -330,7 +326,7 @@ def audit_quantiles(facts: Facts, setting: Setting) -> KindFindings:
             *scored,
             *sized.described(kernel, setting, exact=levels.lines.exact),
         ),
-        (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows)),
+        (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows, setting.level)),
         (*level_tables(levels), *_score_table(rows, parts)),
     )
     keep = (*sampled(facts, COVERAGES), *levels.caveats(setting, rows))
@@ -423,7 +419,10 @@ INTERVALS = Kind(
     sized.sized_groups,
     count_hits,
     count_hits_of_groups,
+    hits_of_rows,
     ("all rows", "rows of similar width or place"),
 )
-SETS = Kind(audit_sets, sized.sized_groups, count_hits, count_hits_of_groups, ("all rows", "rows of similar size"))
-QUANTILES = Kind(audit_quantiles, quantile_groups, count_hits, count_hits_of_groups)
+SETS = Kind(
+    audit_sets, sized.sized_groups, count_hits, count_hits_of_groups, hits_of_rows, ("all rows", "rows of similar size")
+)
+QUANTILES = Kind(audit_quantiles, quantile_groups, count_hits, count_hits_of_groups, hits_of_rows)

@@ -20,8 +20,8 @@ from calibrant.core.words import confidence_words
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.rows import DistributionRows
-from calibrant.scores.skill import HEAVY_ROWS, skill_test
-from calibrant.scores.skill_rows import MIN_DECIDING_ROWS
+from calibrant.scores.skill import skill_test
+from calibrant.scores.skill_rows import HEAVY_ROWS, MIN_DECIDING_ROWS
 
 QUANTITY = "skill"
 SHARE_OF_ERRORS = 0.02  # of the error rate of the page, for the claims on skill

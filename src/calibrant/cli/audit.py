@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +21,9 @@ from calibrant.files.lazy_libraries import pl
 from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan
 from calibrant.files.table_file import open_table
-from calibrant.files.values import counting, depth, nothing_to_measure
+from calibrant.files.values import Candidate, column_types, counting, depth, nothing_to_measure
 from calibrant.files.where import literal, read_where
 from calibrant.inputs.columns import Batch
-from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.probabilities import normalised
 from calibrant.inputs.samples import Samples
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from calibrant.report.audit import Audit
 
-LABEL_ROWS = 10_000  # first rows, which tell labels and the columns that can be searched
+LABEL_ROWS = 10_000  # first rows, which tell labels
+BATCH_ROWS = 1 << 20
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
 NEED_ALL_ROWS = ("--clusters", "--normalise", "--log-density-y")
 
@@ -49,16 +50,16 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
     with doing(f"reading {files[0]}"):
         request, columns, scan = scan_of(files, request)
         scan, missing = with_predictions(scan, columns, request)
+        left_out = ""
+        if request.covariates == ALL and columns.covariates != (ALL,):
+            scan, left_out = _searchable(scan)
         reading = scan.reading()
         many = request.stream or request.resume or reading.likely_rows() > MAX_ROWS_AT_ONCE
         rows = _first_rows(scan, scan.columns.needed[:1]) if many else reading.whole()
-        if many and request.covariates == ALL:
-            usable = tuple(_usable(_first_rows(scan, columns.covariates).to_dict()))
-            scan = replace(scan, columns=replace(scan.columns, covariates=usable))
     labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
-        streamed = _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []))
-        return with_missing(streamed, missing)
+        found = _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []))
+        return with_missing(_with_caveat(found, left_out), missing)
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
         raise InputError(
             f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) contains lists, and --p names the "
@@ -70,7 +71,6 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
     with doing("measuring"):
         try:
             batch = scan.columns.batch(rows)
-            covariates = _usable(batch.covariates) if request.covariates == ALL else batch.covariates
             y = reshaped(batch.y, columns.y, batch.prediction)
             coordinates = _coordinates(columns.y, y)
             further: dict[str, Any] = {}
@@ -82,7 +82,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
                 groups={name: (batch.groups or {})[name] for name in columns.by} or None,
                 weights=batch.weights,
                 clusters=clusters_of(rows, batch, columns),
-                covariates=covariates,
+                covariates=batch.covariates,
                 calibration_size=request.calibration_size,
                 names=_names(files, scan, request, columns, coordinates),
                 columns=[printable(name) for name in coordinates] or None,
@@ -98,20 +98,38 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
     sections = found.findings.sections
     typed = replace(request, pos_label=labels.get("pos_label"))
     sections = tuple(replace(each, code=_commands(files, typed)) if each.code else each for each in sections)
-    return with_missing(Audit(replace(found.findings, sections=sections)), missing)
+    found = Audit(replace(found.findings, sections=sections))
+    return with_missing(_with_caveat(found, left_out), missing)
 
 
-def _usable(columns: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the columns that can be searched, and say which cannot: identifiers, dates, missing values."""
-    usable = {}
-    for name, values in (columns or {}).items():
-        try:
-            read_covariate_table({name: values}, len(values), None)
-        except InputError as problem:
-            tell(f"--covariates all leaves out {shown(name)}: {problem}")
-        else:
-            usable[name] = values
-    return usable
+def _searchable(scan: Scan) -> tuple[Scan, str]:
+    """Return the scan with those covariates that can be searched, and which were left out and why; it is said too."""
+    names, reading = scan.columns.covariates, scan.reading()
+    seen: defaultdict[str, Candidate] = defaultdict(Candidate)
+    for number, found in enumerate(scan.files):
+        table = reading.open(number)
+        for frame in table.frames(names, scan.where, size=BATCH_ROWS, constants=found.constants):
+            kinds = column_types(frame, names, found.path)
+            for name in names if frame.height else ():
+                seen[name].see(frame[name], kinds[name].what if name in kinds else "texts")  # without any value
+    if not seen:  # no rows, which is refused later
+        return scan, ""
+    reasons = {name: reason for name in names if (reason := seen[name].unfit()) is not None}
+    used = tuple(name for name in names if name not in reasons)
+    left_out = ", ".join(f"{printable(name)} ({reason})" for name, reason in reasons.items())
+    left_out = left_out and f"left out: {left_out}"
+    if not used:
+        raise InputError(f"--covariates all: no column of {scan.files[0].path} can be searched; {left_out}")
+    columns = f"{len(used):,} column{'s are' if len(used) > 1 else ' is'} searched ({listing(used, most=6)})"
+    tell("; ".join(["--covariates all: " + columns, *filter(None, [left_out])]))
+    return replace(scan, columns=replace(scan.columns, covariates=used)), left_out
+
+
+def _with_caveat(found: Audit, left_out: str) -> Audit:
+    from calibrant.report.audit import Audit
+
+    said = (f"Covariates {left_out}.",) if left_out else ()
+    return Audit(replace(found.findings, caveats=(*found.findings.caveats, *said)))
 
 
 def prediction_of(batch: Batch, request: Request) -> Any:

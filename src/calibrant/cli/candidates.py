@@ -1,4 +1,4 @@
-"""Columns that were not named: taken where only one of each could be meant, and else listed with a command to type."""
+"""Columns that were not named: taken where values or names leave one of each, else listed with a command to type."""
 
 from __future__ import annotations
 
@@ -22,9 +22,16 @@ from calibrant.files.table_file import TableFile
 from calibrant.files.values import list_lengths
 
 MAX_ROWS_EXAMINED = 10_000
-OUTCOME_NAMES = ("y", "y_true", "label", "target", "outcome", "truth", "actual", "observed", "correct")
+OUTCOME_NAMES = (
+    "y", "y_true", "y_test", "label", "true_label", "target", "outcome", "truth", "ground_truth", "actual", "observed",
+    "correct"
+)  # fmt: skip
+PROBABILITY_NAMES = ("p", "prob", "proba", "probability", "y_prob", "y_proba", "pred_prob", "confidence")
+PREDICTION_NAMES = (*PROBABILITY_NAMES, "score", "y_score", "pred", "y_pred", "prediction")
+PREDICTED = re.compile(r"(y_?)?(pred|prob|hat)", re.IGNORECASE)  # begins names that no outcome has
+ROW_NAMES = ("", "unnamed: 0", "index", "__index_level_0__", "id", "row")
+MIN_PERCENTAGE = 2  # of the largest value: less may be probabilities with an error
 EVENT_LABELS = ("yes", "true", "y", "t", "1", "positive", "pos", "event", "correct", "right")
-PERCENT_NAME = re.compile("percent|pct|prob|confid|certain|likel|chance", re.IGNORECASE)
 BOUND_NAMES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), ("lwr", "upr"), ("min", "max"))
 CLASS_NAME = re.compile(r"(?P<stem>.*[_.\- ](?=[^_.\- ]+\Z)|\D+(?=\d+\Z)).+", re.DOTALL)
 LEVEL_NAME = re.compile(r"(?P<stem>.*?)[\d.%]+", re.DOTALL)
@@ -45,19 +52,25 @@ class Candidate:
 
 def completed(table: TableFile, request: Request, kind: str | None) -> Request:
     """Return the request with the columns that it lacks, where one of each could be meant; else list what could be."""
-    taken = {*request.by, request.weights, request.clusters, request.time}
+    taken = {*request.by, request.weights, request.clusters, request.time, request.y, request.p}
     whole = table.head(MAX_ROWS_EXAMINED)
-    rows = whole.select([cells(whole, name).alias(name) for name in whole.columns if name not in taken])
+    free = [name for name in whole.columns if name not in taken and name.casefold() not in ROW_NAMES]
+    rows = whole.select([cells(whole, name).alias(name) for name in free])
     predictions = _predictions(rows, request) if kind is None else None
     kind = kind or (predictions[0].kind if predictions else "binary")
     outcomes = _outcomes(rows, request, kind, predictions or []) if request.y is None else None
     if outcomes is not None:
+        outcomes = [candidate for candidate in outcomes if not PREDICTED.match(candidate.name)]
         outcomes += _by_name(rows, [*outcomes, *(predictions or ())])
         outcomes.sort(key=lambda candidate: candidate.name.casefold() not in OUTCOME_NAMES)
-    lacking = [each for each in (outcomes, predictions) if each is not None]
-    if all(len(each) == 1 and each[0].sure for each in lacking):
-        words = [word for each in lacking for word in each[0].options]
-        tell(f"taken from {table.path}, where no other columns fit: {shlex.join(words)}")
+    wanted = ((outcomes, OUTCOME_NAMES), (predictions, PREDICTION_NAMES))
+    lacking = [(found, names) for found, names in wanted if found is not None]
+    chosen = [candidate for found, names in lacking for candidate in _decided(found, names)]
+    if len(chosen) == len(lacking):
+        words = [word for candidate in chosen for word in candidate.options]
+        others = listing(list(dict.fromkeys(each.name for found, _ in lacking for each in found if each not in chosen)))
+        why = f"by their names, though {others} would fit too" if others else "where no other columns fit"
+        tell(f"taken from {table.path}, {why}: {shlex.join(words)}")
         return _with(request, words)
     asked, lines, typed = [], [], list(request.typed)
     naming = predictions[0].options[:1] if predictions and kind == "samples" else NAMING[kind]
@@ -74,12 +87,20 @@ def completed(table: TableFile, request: Request, kind: str | None) -> Request:
     )
 
 
+def _decided(found: Sequence[Candidate], names: Sequence[str]) -> list[Candidate]:
+    """Return the only candidate, or of several of one kind the only one with such a name; nothing if it is not sure."""
+    of_one_kind = len({candidate.kind for candidate in found}) == 1
+    named = [candidate for candidate in found if of_one_kind and candidate.name.casefold() in names]
+    chosen = found if len(found) == 1 else named
+    return [candidate for candidate in chosen if candidate.sure and len(chosen) == 1]
+
+
 def _with(request: Request, words: Sequence[str]) -> Request:
     """Return the request with these options too."""
-    rest = iter(words)
-    for option in rest:
+    remaining = iter(words)
+    for option in remaining:
         name, before = option.removeprefix("--").replace("-", "_"), request.value(option)
-        value: Any = name == "percent" or next(rest)
+        value = before is False or next(remaining)  # a flag has none
         given = float(value) if name == "level" else value
         changed: dict[str, Any] = {name: (*before, given) if isinstance(before, tuple) else given}
         request = replace(request, **changed)
@@ -150,23 +171,17 @@ def event_of(column: pl.Series) -> Any:
     return next((v for v in values if str(v).lower() in EVENT_LABELS), None) if len(values) == 2 else None
 
 
-def _percentages(rows: pl.DataFrame, request: Request) -> list[Candidate]:
-    """Return columns of 0 to 100, with --percent all of them, and without it those whose names speak of confidence."""
-    return [
-        Candidate(
-            name, f"{low:.3g} to {high:.3g} %", ("--p", name, *(() if request.percent else ("--percent",))), "binary"
-        )
-        for name, (low, high) in _ranges(rows.columns, rows).items()
-        if low >= 0 and high <= 100 and (request.percent or (high > 1 and PERCENT_NAME.search(name)))
-    ]
-
-
-def _scores(rows: pl.DataFrame) -> list[Candidate]:
-    return [
-        Candidate(name, f"{low:.3g} to {high:.3g}", ("--p", name), "binary")
-        for name, (low, high) in _ranges(rows.columns, rows).items()
-        if low >= 0 and high <= 1 and rows.schema[name].is_float()
-    ]
+def _scores(rows: pl.DataFrame, request: Request) -> list[Candidate]:
+    """Return columns of numbers from 0 to 1, or of percentages: with --percent, or if they are called probabilities."""
+    found, top = [], 100 if request.percent else 1
+    for name, (low, high) in _ranges(rows.columns, rows).items():
+        described, called = f"{low:.3g} to {high:.3g}", name.casefold()
+        if low >= 0 and high <= top and (rows.schema[name].is_float() or request.percent):
+            found.append(Candidate(name, described, ("--p", name), "binary"))
+        elif low >= 0 and MIN_PERCENTAGE < high <= 100 and called in PREDICTION_NAMES:
+            options, sure = ("--p", name, "--percent"), called in PROBABILITY_NAMES
+            found.append(Candidate(name, f"{described}, percentages?", options, "binary", sure))
+    return found
 
 
 def _labels(rows: pl.DataFrame) -> list[Candidate]:
@@ -183,15 +198,13 @@ def _labels(rows: pl.DataFrame) -> list[Candidate]:
 
 def _predictions(rows: pl.DataFrame, request: Request) -> list[Candidate]:
     """Return candidates: bounds and quantiles (by their names), class probabilities, draws, single probabilities."""
-    if request.percent:
-        return _percentages(rows, request)
-    scores = _scores(rows)
+    scores = _scores(rows, request)
     vectors = _vectors(rows, scores)
     regressions = [] if vectors else [*_bounds(rows, request), *_quantiles(rows)]
     draws = _draws(rows, [*regressions, *vectors])
     wholes = [candidate.name for candidate in (*vectors, *draws)]
     single = [s for s in scores if not any(fnmatchcase(s.name, w) or _is_part(s.name, w) for w in wholes)]
-    return [*regressions, *vectors, *draws, *single] or _percentages(rows, request)
+    return [*regressions, *vectors, *draws, *single]
 
 
 def _families(names: Iterable[str], stem: re.Pattern[str], rows: pl.DataFrame) -> list[tuple[str, list[str]]]:

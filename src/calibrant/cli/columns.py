@@ -123,7 +123,6 @@ def _covariates(request: Request, names: Sequence[str], path: Path, chosen: Colu
     found = tuple(name for name in names if name not in named)
     if not found:
         raise InputError(f"--covariates all: every column of {path} is named by another option")
-    tell(f"--covariates all: {len(found):,} columns are searched ({listing(found, most=6)})")
     return found
 
 

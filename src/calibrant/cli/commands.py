@@ -46,8 +46,8 @@ def audit(files: tuple[Path, ...], request: Request) -> None:
     """Say whether the predictions in FILE can be trusted.
 
     FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Columns that are not named are taken where only
-    one of each could be meant, and otherwise listed. COLUMNS are a pattern such as 'p_*', or names separated by commas.
-    Without -o and --json, the results are printed.
+    one of each could be meant, or only one has a name such as label or score, and otherwise listed. COLUMNS are a
+    pattern such as 'p_*', or names separated by commas. Without -o and --json, the results are printed.
 
     FILE may also be a folder, or a pattern in quotes such as 'scores/*.parquet': all its files are one set of rows.
     A folder named date=2024-01-31 gives its rows a column date. With more than 20 million rows, probabilities are read
@@ -224,6 +224,7 @@ def apply(map_path: Path, file: Path, request: Request) -> None:
     epilog="""
     calibrant demo
     calibrant demo house_prices -o report.html
+    calibrant demo --all
     """
 )
 @click.argument(
@@ -234,14 +235,14 @@ def apply(map_path: Path, file: Path, request: Request) -> None:
 )
 @options("demo", output={"metavar": "PLACE", "help": "A folder, or a file that ends in .html."})
 def demo(kind: str | None, request: Request) -> None:
-    """Write reports on example predictions.
+    """Write a report on example predictions.
 
     KIND is churn (will a customer leave? one probability per row), digits (which digit is it? ten probabilities per
     row), house_prices (what is it sold for? intervals at two levels), demand (how many are sold? five quantiles),
     posterior (what drove the epidemic? draws of three parameters), ensemble (how will the weather be? 50 members) or
     generated (does a mixture make such digits? two sets of points).
-    Without it there is a report of each, calibrant-demo-churn.html and so on.
+    Without it the report is on churn; with --all there is one on each, calibrant-demo-churn.html and so on.
     """
     from calibrant.cli.demo import run
 
-    run(kind, output=request.output)
+    run(kind, every=request.every, output=request.output)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calibrant.cli.columns import join_labels
-from calibrant.cli.output import Headline, check_output, doing, emit, signed, verdict_text
+from calibrant.cli.output import Headline, check_output, doing, emit, signed, tell, verdict_text
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class Demo(NamedTuple):
     groups: str | None = None
 
 
+FIRST = "churn"  # written if nothing is named
 QUANTILES = {"prediction": "prediction"}
 INTERVALS = {"prediction": "prediction", "calibration_size": "calibration_size"}
 POSTERIOR = {"prediction": "prediction", "columns": "parameters", "log_density_y": "log_density_y"}
@@ -41,9 +42,11 @@ DEMOS = {
 }
 
 
-def run(kind: str | None, *, output: Path | None) -> None:
-    kinds = [kind] if kind else list(DEMOS)
-    targets = [_target(name, output, alone=kind is not None) for name in kinds]
+def run(kind: str | None, *, every: bool, output: Path | None) -> None:
+    if kind is not None and every:
+        raise InputError(f"--all writes a report on each example; leave {kind} out, or --all")
+    kinds = list(DEMOS) if every else [kind or FIRST]
+    targets = [_target(name, output, every=every) for name in kinds]
     for target in targets:
         check_output(target, endings=(".html", ".htm"), option="-o")
     for position, (name, target) in enumerate(zip(kinds, targets, strict=True)):
@@ -52,17 +55,20 @@ def run(kind: str | None, *, output: Path | None) -> None:
             found.to_html(target)
         emit(("\n" if position else "") + f"{name}: {DEMOS[name].question}")
         emit(f"{verdict_text(found)}\nreport: {target}", Headline.of(found))
+    if kind is None and not every:
+        tell(f"other examples are {', '.join(list(DEMOS)[1:])}; calibrant demo --all writes a report on each")
 
 
-def _target(kind: str, output: Path | None, *, alone: bool) -> Path:
+def _target(kind: str, output: Path | None, *, every: bool) -> Path:
     name = f"calibrant-demo-{kind}.html"
     if output is None:
         return Path(name)
     if output.suffix.lower() not in (".html", ".htm"):
         return output / name
-    if not alone:
+    if every:
         raise InputError(
-            f"there are {len(DEMOS)} reports for the one file {output}; name the example too: calibrant demo churn"
+            f"there are {len(DEMOS)} reports for the one file {output}; name a folder, or one example: "
+            f"calibrant demo {FIRST} -o {output}"
         )
     return output
 

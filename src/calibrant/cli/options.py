@@ -200,6 +200,9 @@ class Request:
     encoding: str | None = _row(FILES, FORMAT, "NAME", "Encoding of a CSV if not UTF-8, such as utf-16.")
     decimal_comma: bool = _flag(FILES, FORMAT, "Numbers in the CSV are written as 0,25.")
 
+    every: bool = _row(
+        "demo", OUTPUT, None, "Write a report on each example.", flag="--all", is_flag=True, default=False
+    )
     output: Path | None = _row(  # noqa: RUF009, it is immutable
         f"{REPORTS} recalibrate apply demo", OUTPUT, "HTML", "Write the report to this file.", flag="-o", type=PATH
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +26,24 @@ class Axis:
     """The cells of one covariate, and the ranges of cells that count as its regions.
 
     Cells of numbers have equal mass: edges are the order statistics at ⌈kn/g⌉, equal ones merged, and cells are
-    right-closed, so equal values stay together. Every run of neighbouring cells is a range. A category is a cell and a
-    range of its own.
+    right-closed, so equal values stay together. Every run of neighbouring cells is a range, or without `runs` each cell
+    alone. A category is a cell and a range of its own.
     """
 
-    def __init__(self, x: FloatArray, categories: int, g: int) -> None:
+    def __init__(self, x: FloatArray, categories: int, g: int, *, runs: bool = True) -> None:
         self.is_category = categories > 0
         if self.is_category:
-            self.code = x.astype(np.int16)
-            self.cells = categories
-            self.ranges = np.repeat(np.arange(categories)[:, None], 2, axis=1)
-            return
-        n = len(x)
-        ordered = np.sort(x)
-        edges = np.unique(ordered[-(-np.arange(1, g) * n // g) - 1])
-        self.edges = edges[edges < ordered[-1]]
-        self.code = np.searchsorted(self.edges, x, side="left").astype(np.int16)
-        self.cells = self.edges.size + 1
-        self.ranges = np.array([(a, b) for a in range(self.cells) for b in range(a, self.cells)])
-        above = ordered[np.searchsorted(ordered, self.edges, side="right")]
-        self.neighbours = np.stack([self.edges, above], axis=1)  # (cells - 1, 2): the values on both sides of each cut
+            self.code, self.cells = x.astype(np.int16), categories
+        else:
+            ordered = np.sort(x)
+            edges = np.unique(ordered[-(-np.arange(1, g) * len(x) // g) - 1])
+            self.edges = edges[edges < ordered[-1]]
+            above = ordered[np.searchsorted(ordered, self.edges, side="right")]
+            self.neighbours = np.stack([self.edges, above], axis=1)  # (cells - 1, 2): values on both sides of each cut
+            self.code = np.searchsorted(self.edges, x, side="left").astype(np.int16)
+            self.cells = self.edges.size + 1
+        longest = self.cells if runs and not self.is_category else 1
+        self.ranges = np.array([(a, b) for a in range(self.cells) for b in range(a, min(a + longest, self.cells))])
 
     @cached_property
     def is_whole(self) -> NDArray[np.bool_]:
@@ -114,77 +112,12 @@ class CellSums:
         return np.asarray(self.matrix @ F)
 
 
-class CovariateIntervals:
-    """The intervals of one covariate, and what they leave."""
-
-    def __init__(self, axis: Axis, rule: Rule) -> None:
-        self.axis, self.sides = axis, 1 if rule.contrast else 2
-        self.cells = CellSums(axis.code, axis.cells)
-        self.scale = rule.scale(self.sums(rule.measures))  # (sides, ranges, m)
-
-    def sums(self, columns: FloatArray) -> FloatArray:
-        """Return sums over ranges and, without contrast, over what they leave: (sides, ranges, columns)."""
-        cells = self.cells.of(columns)
-        inside = self.axis.indicator @ cells
-        return np.stack([inside, cells.sum(axis=0) - inside][: self.sides])
-
-    def of(self, wF: FloatArray) -> FloatArray:
-        """Return Z (sides, ranges, sets, m) of wF (n, sets, m)."""
-        n, sets, m = wF.shape
-        found = self.sums(wF.reshape(n, -1))
-        return found.reshape(*found.shape[:2], sets, m) * self.scale[:, :, None]
-
-
-class CovariateBoxes:
-    """The boxes of two covariates, of which neither side is whole."""
-
-    def __init__(self, first: Axis, second: Axis, rule: Rule) -> None:
-        self.axes = first, second
-        self.chosen = [np.flatnonzero(~axis.is_whole) for axis in self.axes]
-        self.matrices = [axis.indicator[chosen] for axis, chosen in zip(self.axes, self.chosen, strict=True)]
-        self.code = first.code * np.int16(second.cells) + second.code  # at most 256 cells; 16 bits are sorted fastest
-        sums = self.sums(rule.measures)
-        self.scale, self.count, self.rule = rule.scale(sums), sums[..., :1], rule  # (ranges, ranges, m)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no box has enough rows."""
-        return not self.scale.any()
-
-    def sums(self, columns: FloatArray) -> FloatArray:
-        """Return sums over boxes, (ranges, ranges, columns)."""
-        one, two = self.matrices
-        cells = CellSums(self.code, self.axes[0].cells * self.axes[1].cells).of(columns)
-        half = (one @ cells.reshape(self.axes[0].cells, -1)).reshape(-1, self.axes[1].cells, columns.shape[1])
-        return np.asarray(np.matmul(two, half))
-
-    def of(self, wF: FloatArray) -> FloatArray:
-        """Return Z (ranges, ranges, sets, m) of wF (n, sets, m)."""
-        n, sets, m = wF.shape
-        found = self.sums(wF.reshape(n, -1))
-        return found.reshape(*found.shape[:2], sets, m) * self.scale[:, :, None]
-
-    def further_inside(self, Z: FloatArray, offset: FloatArray) -> NDArray[np.bool_]:
-        """Return whether ranks are further from uniform ones inside a box than outside, given contrasts Z.
-
-        `offset` (m,) are the means of F before it was centred, in its standard deviations.
-        """
-        n, count = self.rule.n, np.maximum(self.count, 1)[:, :, None]
-        total = Z * np.sqrt(count * (1 - count / n))
-        return np.asarray(np.abs(offset + total / count) >= np.abs(offset - total / np.maximum(n - count, 1)))
-
-
 class Place(NamedTuple):
     """A region: which covariates (none: all rows), which ranges of their cells, and whether it is what these leave."""
 
     covariates: tuple[int, ...] = ()
     ranges: tuple[int, ...] = ()
     outside: bool = False
-
-    @property
-    def charge(self) -> float:
-        """By how much the square of a box must exceed others."""
-        return CHARGE if len(self.covariates) == 2 else 0.0
 
 
 class Clearest(NamedTuple):
@@ -195,9 +128,80 @@ class Clearest(NamedTuple):
     column: int
 
     @property
+    def charge(self) -> float:
+        """By how much the square of a box must exceed others."""
+        return CHARGE if len(self.place.covariates) == 2 else 0.0
+
+    @property
     def charged(self) -> float:
         """The charged square."""
-        return self.z**2 - self.place.charge
+        return self.z**2 - self.charge
+
+
+class CovariateIntervals:
+    """The intervals of one covariate and, without contrast, what they leave: (sides, ranges)."""
+
+    charge = 0.0
+
+    def __init__(self, j: int, axis: Axis, rule: Rule, *, outside: bool = True) -> None:
+        self.j, self.axis, self.sides = j, axis, 2 if outside and not rule.contrast else 1
+        self.cells = CellSums(axis.code, axis.cells)
+        self.scale = rule.scale(self.sums(rule.measures))
+
+    def sums(self, columns: FloatArray) -> FloatArray:
+        """Return sums of columns (n, k) over the regions, (sides, ranges, k)."""
+        cells = self.cells.of(columns)
+        inside = self.axis.indicator @ cells
+        return np.stack([inside, cells.sum(axis=0) - inside][: self.sides])
+
+    def place(self, a: int, b: int) -> Place:
+        return Place((self.j,), (b,), a == 1)
+
+    def has_name(self, raw: FloatArray | None) -> NDArray[np.bool_]:
+        """Return which regions can be named; all rows are no interval."""
+        return ~self.axis.is_whole[:, None]
+
+
+class CovariateBoxes:
+    """The boxes of two covariates, of which neither side is whole: (ranges, ranges)."""
+
+    charge = CHARGE
+
+    def __init__(self, pair: tuple[int, int], axes: tuple[Axis, Axis], rule: Rule) -> None:
+        self.pair, self.axes = pair, axes
+        self.chosen = [np.flatnonzero(~axis.is_whole) for axis in axes]
+        self.indicators = [axis.indicator[chosen] for axis, chosen in zip(axes, self.chosen, strict=True)]
+        self.code = axes[0].code * np.int16(axes[1].cells) + axes[1].code  # at most 256; 16 bits are sorted fastest
+        sums = self.sums(rule.measures)
+        self.scale, self.count = rule.scale(sums), sums[..., :1]
+
+    def sums(self, columns: FloatArray) -> FloatArray:
+        """Return sums of columns (n, k) over the regions, (ranges, ranges, k)."""
+        one, two = self.indicators
+        cells = CellSums(self.code, self.axes[0].cells * self.axes[1].cells).of(columns)
+        half = (one @ cells.reshape(self.axes[0].cells, -1)).reshape(-1, self.axes[1].cells, columns.shape[1])
+        return np.asarray(np.matmul(two, half))
+
+    def place(self, a: int, b: int) -> Place:
+        return Place(self.pair, (int(self.chosen[0][a]), int(self.chosen[1][b])))
+
+    def has_name(self, raw: FloatArray | None) -> NDArray[np.bool_]:
+        """Return which regions can be named: contrasts, the same inside and outside, where `raw` is larger inside."""
+        if raw is None:
+            return np.ones(1, bool)
+        inside, count = self.sums(raw), np.maximum(self.count, 1)
+        outside = (raw.sum(axis=0) - inside) / np.maximum(len(raw) - count, 1)
+        return np.asarray(np.abs(inside / count) >= np.abs(outside))
+
+
+Regions: TypeAlias = CovariateIntervals | CovariateBoxes
+
+
+def deviations(regions: Regions, wF: FloatArray) -> FloatArray:
+    """Return Z (A, B, sets, m) of wF (n, sets, m), for the two dimensions A and B of some regions."""
+    n, sets, m = wF.shape
+    found = regions.sums(wF.reshape(n, -1))
+    return np.asarray(found.reshape(*found.shape[:2], sets, m) * regions.scale[:, :, None])
 
 
 SIDES: dict[Alternative, Callable[[FloatArray], FloatArray]] = {
@@ -226,9 +230,9 @@ class RegionSearch:
 
     def _prepare(self, pairs: list[tuple[int, int]], rule: Rule) -> None:
         self.rule = rule
-        self.intervals = [CovariateIntervals(axis, rule) for axis in self.fine]
-        boxes = {(a, b): CovariateBoxes(self.coarse[a], self.coarse[b], rule) for a, b in pairs}
-        self.boxes = {pair: found for pair, found in boxes.items() if not found.is_empty}
+        self.intervals = [CovariateIntervals(j, axis, rule) for j, axis in enumerate(self.fine)]
+        boxes = (CovariateBoxes((a, b), (self.coarse[a], self.coarse[b]), rule) for a, b in pairs)
+        self.boxes = [found for found in boxes if found.scale.any()]
         self.whole_scale = rule.scale(rule.measures.sum(axis=0))  # (m,)
 
     @property
@@ -239,7 +243,7 @@ class RegionSearch:
     def among(self, rows: NDArray[np.bool_]) -> RegionSearch:
         """Return the search of the same regions among some rows only."""
         found = copy(self)
-        found._prepare(list(self.boxes), self.rule._replace(w=np.where(rows, self.rule.w, 0.0)))
+        found._prepare([boxes.pair for boxes in self.boxes], self.rule._replace(w=np.where(rows, self.rule.w, 0.0)))
         return found
 
     def weighted(self, F: FloatArray) -> FloatArray:
@@ -254,10 +258,10 @@ class RegionSearch:
         """Return the largest charged square over all regions, (sets, m), of F (n, sets, m)."""
         wF = self.weighted(F)
         found = self.whole(wF) ** 2
-        for intervals in self.intervals:
-            np.maximum(found, (self.side(intervals.of(wF)) ** 2).max(axis=(0, 1)), out=found)
-        for boxes in self.boxes.values():
-            np.maximum(found, (self.side(boxes.of(wF)) ** 2).max(axis=(0, 1)) - CHARGE, out=found)
+        every: list[Regions] = [*self.intervals, *self.boxes]
+        for regions in every:
+            squares = self.side(deviations(regions, wF)) ** 2
+            np.maximum(found, squares.max(axis=(0, 1)) - regions.charge, out=found)
         return found
 
     def clearest_whole(self, F: FloatArray) -> Clearest:
@@ -266,41 +270,21 @@ class RegionSearch:
         column = int(np.abs(Z).argmax())
         return Clearest(float(Z[column]), Place(), column)
 
-    def clearest_interval(self, F: FloatArray) -> Clearest | None:
-        """Return the interval with the largest |Z| in a column of F (n, m); None if all are too small."""
-        wF, found = self.weighted(F[:, None]), []
-        for j, intervals in enumerate(self.intervals):
-            Z = self.side(intervals.of(wF)[:, :, 0])
-            Z[:, intervals.axis.is_whole] = 0.0
-            found += [Clearest(float(Z[at]), Place((j,), (at[1],), at[0] == 1), at[2]) for at in _largest(Z)]
-        return self._clearest(found)
+    def clearest(self, searched: Sequence[Regions], F: FloatArray, raw: FloatArray | None = None) -> Clearest | None:
+        """Return the interval or box with the largest |Z| in a column of F (n, m); None if all are too small.
 
-    def clearest_box(self, F: FloatArray, offset: FloatArray | None = None) -> Clearest | None:
-        """Return the box with the largest |Z| in a column of F (n, m); None if there is none.
-
-        A contrast is the same inside and outside. What a box leaves has no short name, so it must be further inside;
-        `offset` (m,) are the means of F before it was centred, in its standard deviations.
+        Contrasts are those of the columns `raw`. Of equal ones it is the smallest among the rows that count, and an
+        interval rather than what one leaves.
         """
         wF, found = self.weighted(F[:, None]), []
-        for pair, boxes in self.boxes.items():
-            Z = boxes.of(wF)
-            if offset is not None:
-                Z = np.where(boxes.further_inside(Z, offset), Z, 0.0)
-            for at in _largest(self.side(Z[:, :, 0])):
-                ranges = int(boxes.chosen[0][at[0]]), int(boxes.chosen[1][at[1]])
-                found.append(Clearest(float(Z[at[0], at[1], 0, at[2]]), Place(pair, ranges), at[2]))
-        return self._clearest(found)
-
-    def _clearest(self, found: list[Clearest]) -> Clearest | None:
-        """Return the region with the largest |Z|.
-
-        Of equal ones it is the smallest among the rows that count, and an interval rather than what one leaves.
-        """
-        if not found:
-            return None
-        most = max(abs(region.z) for region in found)
+        for regions in searched:
+            Z = np.where(regions.has_name(raw), self.side(deviations(regions, wF)[:, :, 0]), 0.0)
+            least = float(np.abs(Z).max(initial=0.0)) * (1 - SAME)
+            places = np.argwhere(np.abs(Z) >= least).tolist() if least else []
+            found += [Clearest(float(Z[a, b, k]), regions.place(a, b), k) for a, b, k in places]
+        most = max((abs(region.z) for region in found), default=0.0)
         best = [region for region in found if abs(region.z) >= most * (1 - SAME)]
-        return min(best, key=lambda region: (int(self.rows(region.place).sum()), region.place.outside))
+        return min(best, key=lambda region: (int(self.rows(region.place).sum()), region.place.outside), default=None)
 
     def axes(self, place: Place) -> list[Axis]:
         """Return the axes that a region is cut from."""
@@ -319,9 +303,3 @@ class RegionSearch:
         inside = np.logical_and.reduce([np.ones(n, bool), *self.sides(place, x)])
         found = ~inside if place.outside else inside
         return np.asarray(found & (self.rule.w > 0) if x is None else found)
-
-
-def _largest(Z: NDArray[Any]) -> list[tuple[int, int, int]]:
-    """Return the places of the largest |Z|, of three indices; none if all are 0."""
-    most = float(np.abs(Z).max(initial=0.0))
-    return [(a, b, c) for a, b, c in np.argwhere(np.abs(Z) >= most * (1 - SAME)).tolist()] if most else []

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant.conditional.cells import BOX_CELLS, INTERVAL_CELLS, Axis, CellSums
+from calibrant.conditional.cells import INTERVAL_CELLS, Axis, CovariateIntervals, deviations
 from calibrant.conditional.conditional_test import (
-    CONDITIONAL_TEST,
     JUDGED,
     ConditionalOptions,
+    Found,
     Predictions,
+    SearchOptions,
+    found_of,
     keep_covariates,
     prepare,
 )
 from calibrant.conditional.kept import KeptCovariates
-from calibrant.conditional.limits import RegionMean
-from calibrant.conditional.regions import Region, cut
+from calibrant.conditional.regions import Region, RegionMean, cut
 from calibrant.conditional.statistics import NUMBERS_AT_ONCE, Searched, critical, of_redraws
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.results import Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.options import generator
-from calibrant.ranking.kept_ranks import KeptRanks
 
 ROWS_PER_CELL = 25  # that cells of numbers are made for
 
@@ -71,8 +69,7 @@ def conditional_map(
         (NaN for categories), `rows`, `column`, `observed`, `predicted`, `difference`, `low`, `high`. Of draws and
         distributions the difference is the shift of the outcomes in predictive standard deviations, positive if
         predictions are too low, or the log of the factor that the spread needs. Covariates are ordered by their
-        clearest cell. Details have the `regions` of `conditional_test`, and `pair_difference`, the difference in 8 × 8
-        cells, where the first is a box.
+        clearest cell. Details have the `regions` of `conditional_test`.
 
     Examples
     --------
@@ -83,96 +80,62 @@ def conditional_map(
     >>> found.cell[-1], round(float(found.difference[-1]), 2), found.rows[-1].item()
     ('1.75 to 2', 0.26, 25)
     """
-    options = MapOptions(covariates, search_prediction, level, resamples, rng)
+    options = SearchOptions(covariates, search_prediction, level, resamples, rng)
     return CONDITIONAL_MAP(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
 
 
-@dataclass(frozen=True)
-class MapOptions:
-    covariates: Any
-    search_prediction: bool | None
-    level: float
-    resamples: int
-    rng: Rng
-
-    def __post_init__(self) -> None:
-        self.asked  # noqa: B018  # refuses what is wrong
-
-    @property
-    def asked(self) -> ConditionalOptions:
-        """The options of the test whose regions are shown."""
-        level, resamples, rng = self.level, self.resamples, self.rng
-        searched = self.search_prediction
-        return ConditionalOptions(
-            self.covariates, search_prediction=searched, level=level, resamples=resamples, rng=rng
-        )
+def _asked(options: SearchOptions) -> ConditionalOptions:
+    """Return the options of the test whose regions are shown."""
+    return ConditionalOptions(**vars(options))
 
 
-class Cells(NamedTuple):
-    """The cells of all covariates: of each its covariate and its number there."""
-
-    axes: list[Axis]
-    sums: list[CellSums]
-    covariate: NDArray[np.intp]  # (T,)
-    cell: NDArray[np.intp]  # (T,)
-
-    @classmethod
-    def of(cls, table: Covariates) -> Cells:
-        """Cut every covariate into cells."""
-        g = max(2, min(INTERVAL_CELLS, len(table.x) // ROWS_PER_CELL))
-        axes = [Axis(table.x[:, j], len(table.labels[j]), g) for j in range(table.q)]
-        counts = [axis.cells for axis in axes]
-        cell = np.concatenate([np.arange(count) for count in counts])
-        sums = [CellSums(axis.code, axis.cells) for axis in axes]
-        return cls(axes, sums, np.repeat(np.arange(table.q), counts), cell)
-
-    def totals(self, columns: FloatArray) -> FloatArray:
-        """Return sums over cells of columns (n, k), (T, k)."""
-        return np.concatenate([sums.of(columns) for sums in self.sums])
+def cells_of(searched: Searched) -> list[CovariateIntervals]:
+    """Return the cells of each covariate, as intervals."""
+    table = searched.covariates
+    g = max(2, min(INTERVAL_CELLS, len(table.x) // ROWS_PER_CELL))
+    axes = [Axis(table.x[:, j], len(table.labels[j]), g, runs=False) for j in range(table.q)]
+    return [CovariateIntervals(j, axis, searched.rule, outside=False) for j, axis in enumerate(axes)]
 
 
-def largest_squares(
-    cells: Cells, scale: FloatArray, searched: Searched, B: int, rng: np.random.Generator
-) -> FloatArray:
-    """Return the largest Z² over all cells and columns of each of B redraws of calibrated predictions."""
-    residuals, w = searched.residuals, searched.w[:, None, None]
-    K = residuals.columns_drawn
-
-    def largest(F: FloatArray) -> FloatArray:
-        Z = cells.totals((w * F).reshape(residuals.n, -1)).reshape(len(scale), -1, K) * scale[:, None, :K]
-        return np.asarray((Z**2).max(axis=(0, 2)))[None]
-
-    found = of_redraws(residuals, largest, B, rng, size=max(1, NUMBERS_AT_ONCE // (residuals.n * K)))
-    return np.asarray(found[0])
+def squares(cells: CovariateIntervals, wF: FloatArray) -> FloatArray:
+    """Return the largest Z² over the cells of a covariate and the columns of wF (n, sets, K), (sets,)."""
+    return np.asarray((deviations(cells, wF) ** 2).max(axis=(0, 1, 3)))
 
 
-def _finish(kept: Any, options: MapOptions) -> Curve:
-    curve = map_of(kept, options.asked, CONDITIONAL_TEST.finish(kept, options.asked).details["regions"])
+def _finish(kept: Any, options: SearchOptions) -> Curve:
+    found = prepare(kept, _asked(options))
+    curve = map_of(found, found_of(found).details["regions"])
     if curve is None:
         raise NotApplicableError("no cell of a covariate has enough rows; more rows are needed")
     return curve
 
 
-def map_of(
-    kept: Any, options: ConditionalOptions, regions: tuple[Region, ...], class_names: tuple[str, ...] = ()
-) -> Curve | None:
+def map_of(found: Found, regions: tuple[Region, ...]) -> Curve | None:
     """Return the map, given the regions of the same rows; None if no cell has enough rows."""
-    found = prepare(kept, replace(options, null="calibrated", alternative="two-sided"), class_names)
-    searched, residuals = found.searched, found.searched.residuals
-    cells = Cells.of(searched.covariates)
-    scale = searched.rule.scale(cells.totals(searched.rule.measures))  # (T, m)
-    if not scale.any():
+    searched, residuals, options = found.calibrated, found.calibrated.residuals, found.options
+    cells, K = cells_of(searched), residuals.K
+    if not any(each.scale.any() for each in cells):
         return None
-    squares = largest_squares(cells, scale, searched, options.resamples, generator(options.rng))
-    reach = math.sqrt(critical(squares, options.level, residuals.C))
-    ranked = _clearest_first(cells, scale, searched, regions)
-    shown = sorted(np.argwhere(scale).tolist(), key=lambda at: (ranked.index(cells.covariate[at[0]]), at[1], at[0]))
-    lines = [_line(cells, searched, t, k, reach) for t, k in shown]
+
+    def of_cells(F: FloatArray) -> FloatArray:
+        wF = searched.w[:, None, None] * F
+        return np.asarray(np.max([squares(each, wF) for each in cells], axis=0))[None]
+
+    size, rng = max(1, NUMBERS_AT_ONCE // (residuals.n * K)), generator(options.rng)
+    largest = of_redraws(residuals, of_cells, options.resamples, rng, size=size)
+    reach = math.sqrt(critical(largest[0], options.level, residuals.C))
+    ranked = _clearest_first(cells, searched, regions)
+    lines = [
+        _line(cells[j], searched, cell, k, reach)
+        for j in ranked
+        for k in range(len(residuals.columns))
+        for cell in np.flatnonzero(cells[j].scale[0, :, k % K]).tolist()
+    ]
     return Curve(
         kind="conditional_map",
         columns={key: np.array([line[key] for line in lines], dtype=TEXTS.get(key)) for key in lines[0]},
         method=f"limits of {len(lines):,} cells together, {options.resamples:,} redraws of calibrated predictions",
-        n=kept.n,
+        n=residuals.n,
         details={
             "names": residuals.names,
             "columns": tuple(column.text for column in residuals.columns),
@@ -180,7 +143,6 @@ def map_of(
             "level": options.level,
             "covariates": tuple(searched.covariates.names[j] for j in ranked),
             "regions": regions,
-            **_pair(regions, searched),
         },
     )
 
@@ -188,19 +150,19 @@ def map_of(
 TEXTS = dict.fromkeys(("covariate", "cell", "column"), object)
 
 
-def _clearest_first(cells: Cells, scale: FloatArray, searched: Searched, regions: tuple[Region, ...]) -> list[int]:
+def _clearest_first(cells: list[CovariateIntervals], searched: Searched, regions: tuple[Region, ...]) -> list[int]:
     """Return the covariates: those of the first region, and then by their clearest cell."""
-    names, most = searched.covariates.names, np.zeros(searched.covariates.q)
-    Z = cells.totals(searched.w[:, None] * searched.residuals.F) * scale
-    np.maximum.at(most, cells.covariate, np.abs(Z).max(axis=1))
+    residuals, names = searched.residuals, searched.covariates.names
+    wF = searched.w[:, None, None] * residuals.F.reshape(residuals.n, -1, residuals.K)
+    most = [float(squares(each, wF).max()) for each in cells]
     first = regions[0].names if regions else ()
-    return sorted(range(most.size), key=lambda j: (names[j] not in first, -most[j]))
+    return sorted(range(len(cells)), key=lambda j: (names[j] not in first, -most[j]))
 
 
-def _line(cells: Cells, searched: Searched, t: int, k: int, reach: float) -> dict[str, Any]:
+def _line(cells: CovariateIntervals, searched: Searched, cell: int, k: int, reach: float) -> dict[str, Any]:
     """Return what is shown of a column in a cell."""
-    residuals, j, cell = searched.residuals, int(cells.covariate[t]), int(cells.cell[t])
-    axis, labels, x = cells.axes[j], searched.covariates.labels[j], searched.covariates.x[:, j]
+    residuals, j, axis = searched.residuals, cells.j, cells.axis
+    labels, x = searched.covariates.labels[j], searched.covariates.x[:, j]
     rows = axis.code == cell
     v = residuals.v[rows, k]
     if not residuals.is_share:  # the spread of few ranks says little; that of all rows is the least
@@ -219,27 +181,13 @@ def _line(cells: Cells, searched: Searched, t: int, k: int, reach: float) -> dic
     }
 
 
-def _pair(regions: tuple[Region, ...], searched: Searched) -> dict[str, Any]:
-    """Return the difference in the cells of the two covariates of the first region, if it is a box."""
-    if not regions or len(regions[0].covariates) < 2:
-        return {}
-    first, table, residuals = regions[0], searched.covariates, searched.residuals
-    axes = [Axis(table.x[:, j], len(table.labels[j]), BOX_CELLS) for j in first.covariates]
-    code = axes[0].code.astype(np.intp) * axes[1].cells + axes[1].code
-    cells = axes[0].cells * axes[1].cells
-    w, F = searched.w, residuals.F[:, first.column]
-    total, weight = np.bincount(code, w * F, minlength=cells), np.bincount(code, w, minlength=cells)
-    mean = np.where(weight > 0, residuals.units[first.column] * total / np.where(weight > 0, weight, 1.0), np.nan)
-    return {"pair": first.names, "pair_difference": mean.reshape(axes[0].cells, axes[1].cells)}
-
-
 CONDITIONAL_MAP = enter(
     Entry(
         conditional_map,
-        MapOptions,
-        lambda rows, options: keep_covariates(rows, options.asked, "conditional_map"),
+        SearchOptions,
+        lambda rows, options: keep_covariates(rows, _asked(options), "conditional_map"),
         _finish,
-        reads=(KeptCovariates, KeptRanks),
+        reads=(KeptCovariates,),
         kind="curve",
         predictions=JUDGED,
         unequal=True,

@@ -55,7 +55,7 @@ def _limits_of_parts(
     """Return the share of every part that a covariate cuts out, and the limit of its largest error, both (R,)."""
     covariates, clusters, w = searched.covariates, searched.clusters, searched.w[:, None]
     axis = Axis(covariates.x[:, j], len(covariates.labels[j]), INTERVAL_CELLS)
-    intervals = CovariateIntervals(axis, Rule(searched.w, residuals.v))
+    intervals = CovariateIntervals(j, axis, Rule(searched.w, residuals.v))
     F, v, stated = residuals.F, residuals.v, residuals.stated
 
     def sums(columns: FloatArray) -> FloatArray:  # of intervals, of what they leave, and of all rows
@@ -165,5 +165,5 @@ def _learned(searched: Searched, past: NDArray[np.intp], x: FloatArray) -> Float
 
 def clearest(scan: RegionSearch, F: FloatArray) -> Clearest:
     """Return the region with the largest charged square."""
-    found = [scan.clearest_whole(F), scan.clearest_interval(F), scan.clearest_box(F)]
+    found = [scan.clearest_whole(F), scan.clearest(scan.intervals, F), scan.clearest(scan.boxes, F)]
     return max((each for each in found if each is not None), key=lambda each: each.charged)

@@ -1,4 +1,4 @@
-"""Pictures of a conditional map: one small picture per covariate, and a coloured table of a pair."""
+"""Pictures of a conditional map: one small picture per covariate."""
 
 from __future__ import annotations
 
@@ -39,21 +39,16 @@ def _scale(details: Mapping[str, Any]) -> tuple[float, str]:
 
 def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     panels = details["covariates"][:MAX_MULTIPLES]
-    pair = details.get("pair_difference")
-    count = len(panels) + (pair is not None)
     small = SMALL * float(ax.xaxis.label.get_size())
     drawn = []
     for k, name in enumerate(panels):
-        panel = new_panel(ax, k, count, MAP_ROOM)
+        panel = new_panel(ax, k, len(panels), MAP_ROOM)
         _draw_one(panel, columns, details, name, small)
         panel.set_title(drawn_text(name, details, MAX_NAME_CHARACTERS), fontsize=small, color=palette.INK, pad=2.5)
         drawn.append(panel)
     ends = [panel.get_ylim() for panel in drawn]
     for panel in drawn:
         panel.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
-    if pair is not None:
-        names = tuple(drawn_text(name, details, MAX_NAME_CHARACTERS) for name in details["pair"])
-        _draw_pair(new_panel(ax, len(panels), count, MAP_ROOM), np.asarray(pair), names, small, _scale(details)[0])
     column = plain(shortened(readable(_drawn_column(columns, details)), 2 * MAX_NAME_CHARACTERS))
     ax.set_ylabel(f"{column}: observed less predicted, {_scale(details)[1]}", color=palette.INK)
     ax.set_xlabel("limits: for all cells together", color=palette.INK)
@@ -81,24 +76,6 @@ def _draw_one(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], n
         ax.set_xticks(x, labels, rotation=30, ha="right")
     else:
         ax.xaxis.set_major_locator(MaxNLocator(nbins=3))
-
-
-def _draw_pair(ax: Any, difference: Any, names: tuple[str, ...], size: float, scale: float) -> None:
-    from matplotlib.patches import Rectangle
-
-    most = float(np.nanmax(np.abs(difference))) or 1.0
-    for (i, j), value in np.ndenumerate(difference):
-        if not np.isnan(value):
-            colour = palette.SECOND if value > 0 else palette.OBSERVED
-            ax.add_patch(Rectangle((i, j), 1, 1, facecolor=(colour, abs(value) / most), edgecolor="none"))
-            text = f"{scale * value:.{0 if scale > 1 else 1}f}"
-            ax.text(i + 0.5, j + 0.5, text, ha="center", va="center", fontsize=0.6 * size, color=palette.INK)
-    ax.set(xlim=(0, difference.shape[0]), ylim=(0, difference.shape[1]), xticks=[], yticks=[])
-    ax.set_xlabel(names[0], fontsize=size, color=palette.INK, labelpad=2)
-    ax.set_ylabel(names[1], fontsize=size, color=palette.INK, labelpad=2)
-    dress(ax)
-    ax.grid(False)
-    ax.set_title("the pair, in cells of equal mass", fontsize=size, color=palette.INK, pad=2.5)
 
 
 def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.conditional.cells import CHARGE, MIN_REGION_ROWS, Axis, Clearest, Place, RegionSearch
-from calibrant.conditional.limits import RegionMean
 from calibrant.conditional.residuals import Column, Residuals, standardised
 from calibrant.conditional.statistics import Searched, critical, features
 from calibrant.core import words
@@ -30,7 +29,7 @@ Bound = tuple[float, float] | str
 """An interval of numbers, open below and closed above; or a category."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Region:
     """A region of the covariates where predictions are off.
 
@@ -42,7 +41,7 @@ class Region:
     names: tuple[str, ...]  # of these covariates
     bounds: tuple[tuple[Bound, ...], ...]  # for each its intervals of values, or its categories, in the region
     n: int  # rows; of a second or third region those that no region before has
-    rows: NDArray[np.bool_]  # which rows these are, (n,)
+    rows: NDArray[np.bool_] = field(compare=False)  # which rows these are, (n,)
     column: int  # in which of `columns` they are off
     observed: float  # weighted mean of the outcome
     predicted: float  # weighted mean of the prediction
@@ -54,13 +53,6 @@ class Region:
     where: str  # the region in words
     also: str  # which other covariates could be meant, because they go with a named one; empty if none
     text: str  # the region and its deviation in words
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Region):
-            return NotImplemented
-        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-
-    __hash__ = None  # type: ignore[assignment]  # equal by value, and rows are an array
 
     @property
     def leaves_out_0(self) -> bool:
@@ -76,6 +68,70 @@ class Region:
         rows[order] = self.rows
         rows.flags.writeable = False
         return replace(self, rows=rows)
+
+
+class RegionMean(NamedTuple):
+    """The weighted mean of a residual column over some rows, and what its limits need."""
+
+    n: int
+    mean: float
+    stated: float  # weighted mean of what was stated
+    v: float  # Σw²v / Σw²
+    s2: float  # Σw²(F - mean)² / Σw²
+    kappa: float  # Σw² / (Σw)²
+    information: float  # (Σwv)² / Σw²v
+    equal: bool  # whether weights are equal and rows independent
+    cluster_se: float | None = None
+
+    @classmethod
+    def of(
+        cls, F: FloatArray, v: FloatArray, stated: FloatArray, w: FloatArray, clusters: NDArray[np.intp] | None = None
+    ) -> RegionMean:
+        """Summarise the columns (rows,) of a region."""
+        total, square = float(w.sum()), float((w * w).sum())
+        mean = float(w @ F) / total
+        seen = float((w * w) @ v)
+        grouped = None if clusters is None else np.bincount(clusters, w * (F - mean))
+        return cls(
+            len(F),
+            mean,
+            float(w @ stated) / total,
+            seen / square,
+            float((w * w) @ (F - mean) ** 2) / square,
+            square / total**2,
+            float(w @ v) ** 2 / seen if seen > 0 else 0.0,
+            clusters is None and bool((w == w[0]).all()),
+            None if grouped is None else math.sqrt(float(grouped @ grouped)) / total,
+        )
+
+    @property
+    def se(self) -> float:
+        """The standard error of the mean: the larger of that stated and that seen; with clusters that of their sums."""
+        return math.sqrt(self.kappa * max(self.s2, self.v)) if self.cluster_se is None else self.cluster_se
+
+    def numbers(self, c: float, *, share: bool, unit: float) -> dict[str, float]:
+        """Return what is shown: means of outcome and prediction, and their difference with limits, in a unit."""
+        low, high = self.limits(c, share=share)
+        values = {"difference": unit * self.mean, "low": unit * low, "high": unit * high}
+        return {"observed": self.stated + unit * self.mean, "predicted": self.stated, **values}
+
+    def limits(self, c: float, *, share: bool) -> tuple[float, float]:
+        r"""Return limits of the difference, c standard errors away.
+
+        Of components of ranks c is replaced by the quantile of Student's distribution of the same tail. Of shares they
+        are the score limits: the δ with :math:`(\bar F - \delta)^2 \le C(\bar v + h + \delta(1 - 2\bar p) -
+        \delta^2)`, :math:`C = c^2\kappa`, and h the variance that differences between rows add.
+        """
+        if not share or self.cluster_se is not None:
+            from scipy.special import ndtr, stdtrit
+
+            reach = (c if share else -float(stdtrit(self.n - 1, ndtr(-c)))) * self.se
+            return self.mean - reach, self.mean + reach
+        C, m, slope = c * c * self.kappa, self.mean, 1 - 2 * self.stated
+        h = max(0.0, self.s2 - self.v - m * slope + m * m)
+        b = m + C * slope / 2
+        root = math.sqrt(max(0.0, b * b - (1 + C) * (m * m - C * (self.v + h))))
+        return min(m, (b - root) / (1 + C)), max(m, (b + root) / (1 + C))  # a share of 0 or 1 is a limit itself
 
 
 class Limits(NamedTuple):
@@ -103,16 +159,7 @@ class Look(NamedTuple):
 
     searched: Searched
     scan: RegionSearch
-    c: int
     limits: Limits
-
-    @property
-    def F(self) -> FloatArray:
-        """The residuals of this coordinate; those of others are 0."""
-        F = self.searched.residuals.F
-        K = F.shape[1] // self.searched.residuals.C
-        own = np.arange(F.shape[1]) // K == self.c
-        return np.asarray(np.where(own, F, 0.0))
 
     def mean(self, rows: NDArray[np.bool_], column: int, *, raw: bool = False) -> RegionMean:
         found, w = self.searched.residuals, self.scan.rule.w
@@ -123,9 +170,13 @@ class Look(NamedTuple):
 
 def found_regions(searched: Searched, scan: RegionSearch, coordinates: list[int], limits: Limits) -> tuple[Region, ...]:
     """Return the regions of some coordinates: the first of each, clearest first, and then the second and third."""
-    each = [_stated(Look(searched, scan, c, limits)) for c in coordinates]
-    places = [(place, region) for regions in each for place, region in enumerate(regions)]
-    return tuple(region for _, region in sorted(places, key=lambda one: (one[0], -abs(one[1].z))))
+    residuals, found = searched.residuals, []
+    for c in coordinates:
+        regions = _stated(Look(searched._replace(residuals=residuals.coordinate(c)), scan, limits))
+        found += [
+            (place, replace(region, column=c * residuals.K + region.column)) for place, region in enumerate(regions)
+        ]
+    return tuple(region for _, region in sorted(found, key=lambda one: (one[0], -abs(one[1].z))))
 
 
 def _stated(look: Look) -> list[Region]:
@@ -157,9 +208,9 @@ def named(look: Look) -> Clearest:
     Where all rows together are off by more than chance, which a few rows less make clearer by chance, an interval is
     named only if it differs from the rows that it leaves.
     """
-    scan, F = look.scan, look.F
-    whole, interval = scan.clearest_whole(F), scan.clearest_interval(F)
-    box = scan.clearest_box(F, look.searched.residuals.offset)
+    scan, F = look.scan, look.searched.residuals.F
+    whole, interval = scan.clearest_whole(F), scan.clearest(scan.intervals, F)
+    box = scan.clearest(scan.boxes, F, look.searched.residuals.raw)
     simple = max(whole.z**2, 0.0 if interval is None else interval.z**2)
     if box is not None and box.z**2 > simple + CHARGE and _both_sides_matter(look, box):
         return box
@@ -167,27 +218,22 @@ def named(look: Look) -> Clearest:
         return _side(look, interval)
     if interval is None or interval.z**2 <= whole.z**2 + CHARGE:
         return whole
-    return whole if whole.z**2 >= look.limits.critical and not _differs(look, interval) else interval
+    left = (scan.rule.w > 0) & ~scan.rows(interval.place)
+    is_apart = whole.z**2 < look.limits.critical or (left.any() and _differs(look, interval, left))
+    return interval if is_apart else whole
 
 
-def _differs(look: Look, found: Clearest) -> bool:
-    """Tell whether a region differs from the rows that it leaves."""
-    rows, counts = look.scan.rows(found.place), look.scan.rule.w > 0
-    return bool((counts & ~rows).any()) and _apart(look, look.mean(rows, found.column), counts & ~rows, found.column)
-
-
-def _apart(look: Look, inside: RegionMean, rest: NDArray[np.bool_], column: int) -> bool:
-    beside = look.mean(rest, column)
+def _differs(look: Look, found: Clearest, rest: NDArray[np.bool_]) -> bool:
+    """Tell whether the mean of a region differs from that of other rows."""
+    inside, beside = (look.mean(rows, found.column) for rows in (look.scan.rows(found.place), rest))
     return bool((inside.mean - beside.mean) ** 2 >= look.limits.critical * (inside.se**2 + beside.se**2))
 
 
 def _both_sides_matter(look: Look, box: Clearest) -> bool:
     """Tell whether the box differs from the rest of each of its two sides."""
     first, second = look.scan.sides(box.place)
-    counts = look.scan.rule.w > 0
-    inside = look.mean(first & second & counts, box.column)
-    rests = first & ~second & counts, second & ~first & counts
-    return all(rest.sum() >= MIN_REGION_ROWS and _apart(look, inside, rest, box.column) for rest in rests)
+    rests = [rest & (look.scan.rule.w > 0) for rest in (first & ~second, second & ~first)]
+    return all(rest.sum() >= MIN_REGION_ROWS and _differs(look, box, rest) for rest in rests)
 
 
 def _side(look: Look, found: Clearest) -> Clearest:
@@ -208,7 +254,7 @@ def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
     residuals, table, chosen = look.searched.residuals, look.searched.covariates, found.place.covariates
     rows, column = look.scan.rows(found.place), residuals.columns[found.column]
     seen = look.mean(rows, found.column, raw=True)
-    reach = math.sqrt(look.limits.critical + found.place.charge)
+    reach = math.sqrt(look.limits.critical + found.charge)
     numbers = seen.numbers(reach, share=residuals.is_share, unit=float(residuals.units[found.column]))
     if residuals.is_share:
         statement = _share_in_words(column, seen, numbers["low"], numbers["high"], look.limits.level)
@@ -260,23 +306,23 @@ def _difference(seen: RegionMean, low: float, high: float, confidence: float) ->
     scale, unit = 100.0, "points"
     if seen.stated < RARE:
         scale, unit = 100.0 / seen.stated, "% of the prediction"
-    limits = f"{100 * confidence:.4g} % limits {words.short_limits(scale * low, scale * high)}"
-    value = words.minus(f"{float(f'{scale * seen.mean:.2g}'):g}")
+    down, up, value = words.outward(low, high, seen.mean, scale=scale)
+    limits = f"{words.confidence_words(confidence)} limits {down} to {up}"
     return f"difference {value} {unit}, {limits}, adjusted for all regions looked at"
 
 
 def _ranks_in_words(residuals: Residuals, rows: NDArray[np.bool_], k: int) -> str:
     """Say how ranks of a region deviate, by the likelihood of its ranks."""
-    column, ranks, c = residuals.columns[k], residuals.ranks, k // (len(residuals.columns) // residuals.C)
+    column, ranks = residuals.columns[k], residuals.ranks
     assert ranks is not None
-    errors = normal_errors(np.bincount(ranks.rank[rows, c], minlength=ranks.M + 1), 0.95, cells=ranks.cells)
+    errors = normal_errors(np.bincount(ranks.rank[rows, 0], minlength=ranks.M + 1), 0.95, cells=ranks.cells)
     name = column.coordinate
     of = f"of {'coordinate ' if name.isdigit() else ''}{name} " if name else ""
     if column.quantity == "shift":
         said = f"{'high' if errors.shift > 0 else 'low'} by {abs(errors.shift):.2g} predictive sd"
     else:
         said = f"{'narrow' if errors.spread > 1 else 'wide'}: their spread needs the factor {errors.spread:.2g}"
-    covered = ranks.central(rows, c)
+    covered = ranks.central(rows)
     if covered is not None:
         level, share = covered
         said += f" (central {words.level_words(level)} intervals cover {words.percent(share)})"
@@ -285,46 +331,41 @@ def _ranks_in_words(residuals: Residuals, rows: NDArray[np.bool_], k: int) -> st
 
 def in_words(scan: RegionSearch, place: Place) -> tuple[str, tuple[tuple[Bound, ...], ...]]:
     """Return a region in words, empty for all rows, and its bounds."""
-    sides = [
-        _side_in_words(scan.covariates, j, axis, r, outside=place.outside)
-        for j, axis, r in zip(place.covariates, scan.axes(place), place.ranges, strict=True)
-    ]
+    sides = []
+    for j, axis, r in zip(place.covariates, scan.axes(place), place.ranges, strict=True):
+        name, labels = scan.covariates.names[j], scan.covariates.labels[j]
+        side = _categories(name, labels, r, place.outside) if labels else _numbers(name, axis, r, place.outside)
+        sides.append(side)
     return " and ".join(said for said, _ in sides), tuple(bounds for _, bounds in sides)
 
 
-def _side_in_words(
-    covariates: Covariates, j: int, axis: Axis, r: int, *, outside: bool
-) -> tuple[str, tuple[Bound, ...]]:
-    name, labels = covariates.names[j], covariates.labels[j]
-    first, last = axis.ranges[r].tolist()
-    if labels:
-        others = tuple(label for code, label in enumerate(labels) if code != first)
-        if not outside:
-            return f"{name} = {labels[first]}", (labels[first],)
-        return (f"{name} = {others[0]}" if len(others) == 1 else f"{name} other than {labels[first]}"), others
-    (low, above), (high, up_to) = cut(axis, first - 1), cut(axis, last)
+def _categories(name: str, labels: tuple[str, ...], code: int, outside: bool) -> tuple[str, tuple[Bound, ...]]:
+    """Return a category, or all others, in words and as bounds."""
     if not outside:
-        return _between(name, above, up_to), ((low, high),)
-    bounds = tuple(ends for ends in ((-math.inf, low), (high, math.inf)) if ends[0] < ends[1])
-    if not (above and up_to):
-        return _between(name, up_to, above), bounds
-    if above == f"-{up_to}":
-        return f"|{name}| > {up_to}", bounds
-    if name == PREDICTION:
-        return f"predictions up to {above} or above {up_to}", bounds
-    return f"{name} <= {above} or {name} > {up_to}", bounds
+        return f"{name} = {labels[code]}", (labels[code],)
+    others = tuple(label for label in labels if label != labels[code])
+    return (f"{name} = {others[0]}" if len(others) == 1 else f"{name} other than {labels[code]}"), others
 
 
-def _between(name: str, above: str, up_to: str) -> str:
-    """Write the numbers above one end and up to the other; an end that is not there is empty."""
-    is_prediction = name == PREDICTION
-    if not up_to:
-        return f"predictions above {above}" if is_prediction else f"{name} > {above}"
-    if not above:
-        return f"predictions up to {up_to}" if is_prediction else f"{name} <= {up_to}"
-    if is_prediction:
-        return f"predictions of {above} to {up_to}"
-    return f"|{name}| <= {up_to}" if above == f"-{up_to}" else f"{name} from {above} to {up_to}"
+def _numbers(name: str, axis: Axis, r: int, outside: bool) -> tuple[str, tuple[Bound, ...]]:
+    """Return a range of cells, or what it leaves, in words and as bounds; an end that is not there has no text."""
+    first, last = axis.ranges[r].tolist()
+    (low, above), (high, up_to) = cut(axis, first - 1), cut(axis, last)
+    bounds = ((-math.inf, low), (high, math.inf)) if outside else ((low, high),)
+    if outside and not (above and up_to):
+        above, up_to = up_to, above
+    match name == PREDICTION, bool(above), bool(up_to):
+        case True, True, True:
+            said = f"predictions up to {above} or above {up_to}" if outside else f"predictions of {above} to {up_to}"
+        case True, has_end, _:
+            said = f"predictions above {above}" if has_end else f"predictions up to {up_to}"
+        case False, True, True if above == f"-{up_to}":
+            said = f"|{name}| {'>' if outside else '<='} {up_to}"
+        case False, True, True:
+            said = f"{name} <= {above} or {name} > {up_to}" if outside else f"{name} from {above} to {up_to}"
+        case _:
+            said = f"{name} > {above}" if above else f"{name} <= {up_to}"
+    return said, tuple(ends for ends in bounds if ends[0] < ends[1])
 
 
 def cut(axis: Axis, place: int) -> tuple[float, str]:
@@ -341,26 +382,25 @@ def cut(axis: Axis, place: int) -> tuple[float, str]:
 
 
 def _going_along(covariates: Covariates, chosen: tuple[int, ...]) -> str:
-    """Say which other covariates could be meant as well, because they go together with a named one."""
-    names, labels = covariates.names, covariates.labels
-    others = [k for k in range(covariates.q) if k not in chosen and not labels[k]]
-    found = []
-    for j in chosen if others else ():
-        if labels[j]:
-            continue
-        mid_ranks = standardised(features(covariates.columns([j, *others]))[:, ::2])
-        r = dict(zip(others, (mid_ranks[:, 0] @ mid_ranks[:, 1:] / len(mid_ranks)).tolist(), strict=True))
-        closest = sorted((k for k in others if abs(r[k]) > CORRELATED), key=lambda k: -abs(r[k]))
-        if closest:
-            found.append(_alternatives(names[j], {names[k]: r[k] for k in closest}))
+    """Say which other covariates could be meant as well, because their ranks go together with a named one."""
+    numbers = [k for k in range(covariates.q) if not covariates.labels[k]]
+    named, found = [j for j in chosen if j in numbers], []
+    if named and len(numbers) > len(named):
+        t = standardised(features(covariates.columns(numbers))[:, ::2])
+        for j in named:
+            r = dict(zip(numbers, (t[:, numbers.index(j)] @ t / len(t)).tolist(), strict=True))
+            closest = sorted((k for k in r if k not in chosen and abs(r[k]) > CORRELATED), key=lambda k: -abs(r[k]))
+            if closest:
+                found.append(_alternatives(covariates.names[j], {covariates.names[k]: r[k] for k in closest}))
     return f"or {'; or '.join(found)}" if found else ""
 
 
 def _alternatives(name: str, r: dict[str, float]) -> str:
-    """Name covariates with their rank correlations r with a named one, the closest first."""
-    sizes = [math.trunc(100 * each + 1e-9 * math.copysign(1, each)) / 100 for each in r.values()]  # 0.998 is not 1
-    if len(r) == 1:
-        return f"{next(iter(r))}, which goes with {name} (rank correlation {sizes[0]:.2f})"
-    left = len(r) - MAX_ALTERNATIVES
-    names = [*list(r)[:MAX_ALTERNATIVES], *([f"{left} more"] if left > 0 else [])]
-    return f"{words.listed(names)}, which go with {name} (rank correlations of {abs(sizes[-1]):.2f} and more in size)"
+    """Name covariates with their rank correlations r with a named one, the closest first; 0.998 is not written as 1."""
+    sizes = [
+        f"{math.copysign(words.round_down(abs(each), 2), each):.2f}" for each in list(r.values())[:MAX_ALTERNATIVES]
+    ]
+    left = len(r) - len(sizes)
+    names = [*list(r)[:MAX_ALTERNATIVES], *([f"{left} more"] if left else [])]
+    go, correlations = ("goes", "rank correlation") if len(r) == 1 else ("go", "rank correlations")
+    return f"{words.listed(names)}, which {go} with {name} ({correlations} {words.minus(words.listed(sizes))})"

@@ -18,7 +18,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.ranking.counting import cells, legendre, pit_bounds, shrinkage
 from calibrant.ranking.effects import SHIFT, SPREAD
-from calibrant.ranking.kept_ranks import KeptRanks
+from calibrant.ranking.summary import Ranks
 
 MAX_CLASSES = 10  # that have a column of their own
 CENTRAL = (0.5, 0.9)  # levels of the intervals whose coverage stands for parts of distributions and draws
@@ -53,11 +53,28 @@ Law: TypeAlias = Callable[[np.random.Generator, NDArray[np.intp], int], FloatArr
 """Draws residuals (n, sets, m) of calibrated predictions of some rows, given by their numbers."""
 
 
-def bernoulli(p: FloatArray) -> Law:
-    """y* ~ Bernoulli(p), residuals y* - p."""
+def below(stated: FloatArray) -> Law:
+    """Draw whether one uniform number a row is below what each column states: events, and hits of nested levels."""
 
     def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
-        return np.asarray((rng.random((rows.size, sets)) < p[rows, None]) - p[rows, None])[:, :, None]
+        chance = stated[rows, None]
+        return np.asarray((rng.random((rows.size, sets, 1)) < chance) - chance)
+
+    return draw
+
+
+def after_calibration(levels: FloatArray, N: int) -> Law:
+    """Draw hits of nested levels, in each redraw with the coverage that a calibration set of N rows gives.
+
+    For a level it is the k-th smallest of N uniform numbers, k = ⌈(N + 1) level⌉.
+    """
+    k = np.minimum(np.ceil((N + 1) * levels - 1e-9), N + 1)
+    order = np.argsort(k)
+
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        gaps = rng.standard_gamma(np.diff(k[order], prepend=0, append=N + 1), (sets, levels.size + 1)).cumsum(axis=1)
+        chances = (gaps[:, :-1] / gaps[:, -1:])[:, np.argsort(order)]
+        return np.asarray((rng.random((rows.size, sets, 1)) <= chances) - levels)
 
     return draw
 
@@ -81,26 +98,6 @@ def class_residuals(P: FloatArray, y: NDArray[Any], shown: NDArray[np.intp]) -> 
 
 def _stated_classes(P: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
     return np.concatenate([P.max(axis=1, keepdims=True), P[:, shown]], axis=1)
-
-
-def nested(levels: FloatArray, calibration_size: int | None = None) -> Law:
-    """Draw hits of nested levels: one uniform number a row, which is below a level or not.
-
-    With `calibration_size` N the coverage of each redraw is that of a calibration set: for a level the k-th smallest of
-    N uniform numbers, k = ⌈(N + 1) level⌉.
-    """
-
-    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
-        chances = np.broadcast_to(levels, (sets, levels.size))
-        if calibration_size is not None:
-            m = calibration_size + 1
-            k = np.minimum(np.ceil(m * levels - 1e-9), m)
-            order = np.argsort(k)
-            gaps = rng.standard_gamma(np.diff(k[order], prepend=0, append=m), (sets, levels.size + 1)).cumsum(axis=1)
-            chances = (gaps[:, :-1] / gaps[:, -1:])[:, np.argsort(order)]
-        return np.asarray((rng.random((rows.size, sets, 1)) <= chances) - levels)
-
-    return draw
 
 
 def uniform_pit(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
@@ -139,9 +136,9 @@ class RankColumns(NamedTuple):
     M: int
     cells: bool = False
 
-    def central(self, rows: NDArray[np.bool_], c: int) -> tuple[float, float] | None:
+    def central(self, rows: NDArray[np.bool_]) -> tuple[float, float] | None:
         """Return the level of the central intervals of about 90 %, and the share that they cover; None for one draw."""
-        found = central_hits(self.rank[rows, c], self.M)
+        found = central_hits(self.rank[rows, 0], self.M)
         return None if found is None else (found[0][-1], float(found[1][:, -1].mean()))
 
 
@@ -183,23 +180,32 @@ class Residuals:
         return self.law(rng, np.arange(self.n) if self.rows is None else self.rows, sets)
 
     @property
-    def columns_drawn(self) -> int:
-        """Number of columns of a redraw: those of one coordinate if they serve each of them."""
-        return int(self.draw(np.random.default_rng(0), 1).shape[2])
-
-    @property
     def n(self) -> int:
         return len(self.F)
 
     @property
     def C(self) -> int:
-        """Number of coordinates of vectors: each has m/C columns, and a test of its own."""
+        """Number of coordinates of vectors: each has K columns, and a test of its own."""
         return len(self.names)
+
+    @property
+    def K(self) -> int:
+        return len(self.columns) // self.C
 
     @property
     def contrast(self) -> bool:
         """Whether F is standardised and its rows are permuted."""
         return self.raw is not None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a redraw is of one coordinate, and serves each of several alone."""
+        return self.C > 1 and not self.contrast
+
+    @property
+    def drawn(self) -> int:
+        """Number of columns of a redraw."""
+        return self.K if self.is_alone else len(self.columns)
 
     @property
     def is_share(self) -> bool:
@@ -220,6 +226,16 @@ class Residuals:
             raw=None if self.raw is None else self.raw[rows],
         )
 
+    def coordinate(self, c: int) -> Residuals:
+        """Return the columns of one coordinate, to be searched."""
+        if self.C == 1:
+            return self
+        own = slice(c * self.K, (c + 1) * self.K)
+        kept = {name: getattr(self, name)[:, own] for name in ("F", "v", "stated")}
+        ranks = None if self.ranks is None else self.ranks._replace(rank=self.ranks.rank[:, [c]])
+        raw = None if self.raw is None else self.raw[:, own]
+        return replace(self, columns=self.columns[own], names=self.names[c : c + 1], ranks=ranks, raw=raw, **kept)
+
     @property
     def units(self) -> FloatArray:
         """What a mean of each column is multiplied by, (m,): 1 for shares.
@@ -232,14 +248,6 @@ class Residuals:
         rho = np.ones(2) if self.ranks.cells else shrinkage(self.ranks.M)
         of_function = {"shift": SHIFT / rho[0], "spread": SPREAD / rho[min(1, rho.size - 1)]}
         return np.array([of_function[column.quantity] for column in self.columns])
-
-    @property
-    def offset(self) -> FloatArray | None:
-        """Means of F before it was standardised, in its standard deviations; None if it was not."""
-        if self.raw is None:
-            return None
-        spread = self.raw.std(axis=0)
-        return np.asarray(self.raw.mean(axis=0) / np.where(spread > 0, spread, 1.0))
 
 
 def components(u: FloatArray) -> FloatArray:
@@ -258,15 +266,15 @@ def standardised(F: FloatArray) -> FloatArray:
     return np.asarray(centred / np.where(spread > 0, spread, 1.0))
 
 
-def _of_stated(columns: tuple[Column, ...], hits: Any, stated: FloatArray, law: Law, **given: Any) -> Residuals:
+def _of_stated(columns: tuple[Column, ...], hits: Any, stated: FloatArray, searched: Any = None) -> Residuals:
     stated = np.broadcast_to(stated, hits.shape).astype(np.float64)
-    return Residuals(columns, hits - stated, stated * (1 - stated), stated, law, **given)
+    return Residuals(columns, hits - stated, stated * (1 - stated), stated, below(stated), searched or {})
 
 
 def of_events(rows: Any) -> Residuals:
     p = np.asarray(rows.p, np.float64)
     y = np.asarray(rows.y, np.float64)
-    return _of_stated((Column("frequency"),), y[:, None], p[:, None], bernoulli(p), searched={"prediction": p})
+    return _of_stated((Column("frequency"),), y[:, None], p[:, None], {"prediction": p})
 
 
 def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
@@ -286,7 +294,7 @@ def _of_levels(quantity: str, rows: Any, searched: dict[str, FloatArray], things
     levels = np.asarray(rows.prediction.levels, np.float64)
     columns = tuple(Column(quantity, level, things=things) for level in levels.tolist())
     finite = {name: np.nan_to_num(values, nan=0.0) for name, values in searched.items()}
-    return _of_stated(columns, rows.covered, levels, nested(levels), searched=finite)
+    return _of_stated(columns, rows.covered, levels, finite)
 
 
 def of_intervals(rows: IntervalRows) -> Residuals:
@@ -340,14 +348,11 @@ def _median_and_spread(distribution: Any) -> dict[str, FloatArray]:
         return {"median": np.nan_to_num(q[:, 1], nan=0.0), "spread": np.nan_to_num(q[:, 2] - q[:, 0], nan=0.0)}
 
 
-def of_ranks(kept: KeptRanks, order: NDArray[np.intp]) -> Residuals:
-    counted, rank = kept.counted[0], kept.rank[order]
+def of_ranks(counted: Ranks, rank: NDArray[np.int64]) -> Residuals:
     phi = legendre(counted.M)[: len(FUNCTIONS)]
+    F, central = np.moveaxis(phi[:, rank], 0, -1), central_hits(rank, counted.M)
     names = counted.names if counted.C > 1 else ("",)
-    ranks = RankColumns(rank, counted.M, counted.cells)
-    return _of_components(
-        np.moveaxis(phi[:, rank], 0, -1), uniform_ranks(phi), names, ranks, central_hits(rank, counted.M)
-    )
+    return _of_components(F, uniform_ranks(phi), names, RankColumns(rank, counted.M, counted.cells), central)
 
 
 def _of_components(
@@ -365,7 +370,7 @@ def _of_components(
     if central is not None:
         levels, hits = central
         covered = tuple(Column("coverage", level, coordinate=name) for name in names for level in levels)
-        of_parts = _of_stated(covered, hits.reshape(n, -1), np.tile(levels, len(names)), law)
+        of_parts = _of_stated(covered, hits.reshape(n, -1), np.tile(levels, len(names)))
     F = F.reshape(n, -1)
     return Residuals(columns, F, np.ones_like(F), np.zeros_like(F), law, searched or {}, of_parts, names, ranks)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -93,28 +92,12 @@ class Searched(NamedTuple):
 
     @property
     def rule(self) -> Rule:
-        return Rule(self.w, self.residuals.v, self.residuals.contrast)
+        """How sums become Z, for each coordinate of vectors alike."""
+        return Rule(self.w, self.residuals.v[:, : self.residuals.K], self.residuals.contrast)
 
     def take(self, rows: NDArray[Any]) -> Searched:
         clusters = None if self.clusters is None else np.unique(self.clusters[rows], return_inverse=True)[1]
         return Searched(self.residuals.take(rows), self.covariates.take(rows), self.w[rows], clusters)
-
-
-class Redrawn(NamedTuple):
-    """The statistics of the data (S, C) and of redraws (S, B, C), or (S, B, 1) where these serve every coordinate."""
-
-    observed: FloatArray
-    redrawn: FloatArray
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether redraws are of one coordinate and serve each alone."""
-        return bool(self.redrawn.shape[2] < self.observed.shape[1])
-
-    def sets(self, c: int) -> FloatArray:
-        """Return the statistics of one coordinate, (S, 1 + B): the data first."""
-        redrawn = self.redrawn[:, :, min(c, self.redrawn.shape[2] - 1)]
-        return np.concatenate([self.observed[:, [c]], redrawn], axis=1)
 
 
 class Statistics:
@@ -158,48 +141,33 @@ class Statistics:
     def trend(self) -> Trend:
         return Trend(self.searched.covariates, self.searched.rule)
 
-    def observed(self) -> FloatArray:
-        """Return the statistics of the data, (S, C)."""
-        residuals = self.searched.residuals
-        return self.of(residuals.F[:, None], residuals.C)[:, 0]
-
-    def of(self, F: FloatArray, C: int) -> FloatArray:
-        """Return the statistics (S, sets, C) of F (n, sets, m), m/C columns a coordinate."""
-        sets, found = F.shape[1], []
+    def of(self, F: FloatArray) -> FloatArray:
+        """Return the statistics (S, sets, C) of F (n, sets, C·K), of one coordinate after the other."""
+        n, sets, _ = F.shape
+        F, found = F.reshape(n, -1, self.searched.residuals.K), []
         if "scan" in self.names:
-            found.append(self.scan.largest(F).reshape(sets, C, -1).max(axis=2))
+            found.append(self.scan.largest(F).max(axis=1))
         if "trend" in self.names:
-            found.append(self.trend.of(F).reshape(sets, C, -1).sum(axis=2))
-        return np.stack(found)
+            found.append(self.trend.of(F).sum(axis=1))
+        return np.stack(found).reshape(len(found), sets, -1)
 
-    def redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
-        """Return the statistics of B redraws, (S, B, C); (S, B, 1) if each serves all coordinates alone."""
-        searched, tests = self.searched, self
-        if len(searched.w) > MAX_ROWS_REDRAWN:
-            some = np.sort(rng.permutation(len(searched.w))[:MAX_ROWS_REDRAWN])
-            tests = self._of(searched.take(some))
-            self.said.append(f"redraws of {MAX_ROWS_REDRAWN:,} random rows")
-        return tests._redrawn(B, rng)
+    def of_data_and_redraws(self, B: int, rng: np.random.Generator) -> FloatArray:
+        """Return the statistics of the data and of B redraws, (S, 1 + B, C)."""
+        tests, n = self, len(self.searched.w)
+        if n > MAX_ROWS_REDRAWN:
+            some = np.sort(rng.permutation(n)[:MAX_ROWS_REDRAWN])
+            method: Method = "joint" if len(self.names) == 2 else self.names[0]
+            tests = Statistics(self.searched.take(some), method, self.pairs, self.alternative)
+            self.names = tests.names  # of rare events these may be fewer
+            why = [each for each in tests.said if each not in self.said]
+            self.said += [*why, f"redraws of {MAX_ROWS_REDRAWN:,} random rows"]
+        residuals = tests.searched.residuals
+        size = max(1, min(NUMBERS_AT_ONCE // (residuals.n * residuals.drawn), MAX_SETS_AT_ONCE))
+        redrawn = of_redraws(residuals, tests.of, B, rng, size=size)
+        observed = self.of(self.searched.residuals.F[:, None])
+        return np.concatenate([observed, np.broadcast_to(redrawn, (*redrawn.shape[:2], residuals.C))], axis=1)
 
-    def _of(self, searched: Searched) -> Statistics:
-        method: Method = "joint" if len(self.names) == 2 else self.names[0]
-        return Statistics(searched, method, self.pairs, self.alternative)
-
-    def _redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
-        residuals = self.searched.residuals
-        K = residuals.F.shape[1] // residuals.C
-        is_single = residuals.C > 1 and residuals.columns_drawn == K
-        tests = self._of(self._first_coordinate(K)) if is_single else self
-        C = 1 if is_single else residuals.C
-        size = max(1, min(NUMBERS_AT_ONCE // (residuals.n * K * C), MAX_SETS_AT_ONCE))
-        return of_redraws(residuals, lambda F: tests.of(F, C), B, rng, size=size)
-
-    def _first_coordinate(self, K: int) -> Searched:
-        residuals = self.searched.residuals
-        one = {name: getattr(residuals, name)[:, :K] for name in ("F", "v", "stated")}
-        return self.searched._replace(residuals=replace(residuals, names=residuals.names[:1], **one))
-
-    def visible(self, redrawn: FloatArray, level: float) -> float:
+    def visible(self, T: FloatArray, level: float) -> float:
         """Return the error of half of the rows that would have been found four times in five; NaN if not searched.
 
         The half is an interval of one covariate, or what it leaves. The error is one of events or of coverage; of ranks
@@ -207,28 +175,28 @@ class Statistics:
         """
         if "scan" not in self.names:
             return math.nan
-        largest = redrawn[self.names.index("scan")].max(axis=1)
+        largest = T[self.names.index("scan"), 1:].max(axis=1)
         reach = math.sqrt(float(np.quantile(largest, 1 - (1 - level) / 2))) + POWER_QUANTILE
         residuals, n = self.searched.residuals, len(self.searched.w)
         if residuals.is_share:
             return float(min(1.0, reach * math.sqrt(2 * float(residuals.v.mean(axis=0).max()) / n)))
-        M = None if residuals.ranks is None else residuals.ranks.M
+        assert residuals.ranks is not None
+        M = residuals.ranks.M
         if not residuals.contrast:
             return visible_bias(math.sqrt(2 / n) * reach, M)  # Z = μ √(n/2) of a half with mean F = μ
         z = 2 / math.sqrt(n) * reach  # Z = μ √n/2 as a contrast, over √(1 + μ²/4), the sd of all F
         return visible_bias(z / math.sqrt(1 - z * z / 4), M) if z < 2 else math.inf
 
 
-def visible_bias(mean: float, M: int | None = None) -> float:
+def visible_bias(mean: float, M: int) -> float:
     r"""Return the bias δ, in predictive sd, at which φ_1 of ranks among M draws has this mean; inf if none is enough.
 
-    If predictions are normal, the mean is :math:`\rho_1 \sqrt3\, (2\Phi(\delta/\sqrt2) - 1)` (`shrinkage`); ρ = 1 for
-    the predictive distribution itself.
+    If predictions are normal, the mean is :math:`\rho_1 \sqrt3\, (2\Phi(\delta/\sqrt2) - 1)` (`shrinkage`).
 
     >>> round(visible_bias(0.1, 99), 3), visible_bias(1.0, 1)
     (0.103, inf)
     """
-    share = mean / (math.sqrt(3) * (1.0 if M is None else float(shrinkage(M)[0])))
+    share = mean / (math.sqrt(3) * float(shrinkage(M)[0]))
     return math.sqrt(2) * NormalDist().inv_cdf((1 + share) / 2) if share < 1 else math.inf
 
 
@@ -251,13 +219,10 @@ def pairs_of(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) ->
     is_list = isinstance(given, (list, tuple))
     if not is_list or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in given):
         raise InputError(f"pairs must be a list of pairs of covariates, such as [(0, 1)]; got {shown(given)}")
-    found = set()
-    for pair in given:
-        a, b = sorted(_place(one, covariates) for one in pair)
-        if a == b:
-            raise InputError(f"a pair must be two different covariates; got {shown(pair)}")
-        found.add((a, b))
-    return sorted(found)
+    found = {(_place(a, covariates), _place(b, covariates)) for a, b in given}
+    if any(a == b for a, b in found):
+        raise InputError(f"a pair must be two different covariates; got {shown(given)}")
+    return sorted({(min(pair), max(pair)) for pair in found})
 
 
 def _place(one: Any, covariates: Covariates) -> int:
@@ -270,33 +235,36 @@ def _place(one: Any, covariates: Covariates) -> int:
     raise InputError(f"pairs name covariates by number or name ({', '.join(names)}); got {shown(one)}")
 
 
-def joint_pvalues(T: Redrawn) -> FloatArray:
-    """Return the p-value of each coordinate, adjusted for all of them: by Holm if redraws are of one coordinate."""
-    S, C = T.observed.shape
-    every = [T.sets(c) for c in range(C)]
-    if T.is_shared:
-        return holm(np.array([smallest(each, [slice(None)])[0] for each in every]))
-    return smallest(np.concatenate(every), [slice(c * S, (c + 1) * S) for c in range(C)])
+def joint_pvalues(T: FloatArray, *, is_alone: bool = False) -> FloatArray:
+    """Return the p-value of each coordinate (C,), given T (S, 1 + B, C), the data first, adjusted for all of them.
+
+    By Holm where redraws are of one coordinate; else by the smallest over all of them.
+    """
+    if is_alone:
+        return holm(np.array([smallest(T[:, :, [c]])[0] for c in range(T.shape[2])]))
+    return smallest(T)
 
 
-def smallest(T: FloatArray, parts: list[slice]) -> FloatArray:
-    """Return the p-values of the smallest p-value of some statistics, given T (statistics, 1 + B), data first.
+def smallest(T: FloatArray) -> FloatArray:
+    """Return the p-value (C,) of the smallest p-value of the statistics of a coordinate, given T (S, 1 + B, C).
 
     Sets are ordered by their smallest p-value over all statistics, and equal ones by their largest standardised value;
-    the p-value of a part is the share of the sets that are at least as extreme as it is in the data. Every step is
-    symmetric in the B + 1 sets, hence exact.
+    the p-value of a coordinate is the share of the sets that are at least as extreme as it is in the data. Every step
+    is symmetric in the B + 1 sets, hence exact.
     """
-    P = upper_counts(T)
+    P = upper_places(T)
     spread = T.std(axis=1, keepdims=True)
     z = (T - T.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-    key, size = P.min(axis=0), z.max(axis=0)
-    found = []
-    for part in parts:
-        own, extent = P[part, 0].min(), z[part, 0].max()
-        extreme = (key < own) | ((key == own) & (size >= extent - 1e-9))
-        extreme[0] = True
-        found.append(np.count_nonzero(extreme) / T.shape[1])
-    return np.array(found)
+    key, size = P.min(axis=(0, 2)), z.max(axis=(0, 2))
+    own, extent = P[:, 0].min(axis=0)[:, None], z[:, 0].max(axis=0)[:, None]
+    extreme = (key < own) | ((key == own) & (size >= extent - 1e-9))
+    extreme[:, 0] = True
+    return np.asarray(extreme.mean(axis=1))
+
+
+def upper_places(T: FloatArray) -> NDArray[np.intp]:
+    """Return how many sets have at least the value of each, (S, 1 + B, C)."""
+    return np.stack([upper_counts(T[:, :, c]) for c in range(T.shape[2])], axis=2)
 
 
 def critical(largest: FloatArray, level: float, copies: int = 1) -> float:

@@ -23,10 +23,17 @@ LOOKALIKES = {
     "num_bins": "bins",
     "labels": "classes",
     "y_true": "y",
+    "y_test": "y",
+    "target": "y",
+    "targets": "y",
     "y_pred": "prediction",
     "y_prob": "prediction",
     "y_score": "prediction",
     "y_proba": "prediction",
+    "y_hat": "prediction",
+    "preds": "prediction",
+    "probs": "prediction",
+    "probabilities": "prediction",
     "p": "prediction",
     "prediction": "predictions",
     "predictions": "points",
@@ -74,7 +81,7 @@ POINTERS = {
     ("power", "power"): "The power that is aimed at is target=, 0.8 by default",
     ("power", "n"): "The rows are those of the prediction; .rows of the result is the number that it takes",
     ("power", "relative"): "error= and tolerance= are differences of probabilities: multiply a share by the mean",
-    ("to_html", "title"): "The report is headed by its verdict; names= of the audit says what it is about",
+    ("to_html", "title"): "The audit takes the heading: audit(y, prediction, names={'title': '...'}).to_html(path)",
 }
 """What to do instead of an option that a verb does not have, by verb and option."""
 
@@ -169,6 +176,10 @@ def public(verb: Callable[P, R]) -> Callable[P, R]:
             unknown = [name for name in unknown if known.meant(name) in known.names or known.pointer(name)]
         if unknown:
             raise known.refuse_names(unknown, known.call(given, count))
+        twice = [name for name in given if name in known.positional[:count]]
+        if twice:
+            given_twice = f"{known.verb} got {listed(twice)} by position and by name"
+            raise CallError(f"{given_twice}. Call it as {known.call(given, count)}")
         if count > len(known.positional):
             raise CallError(
                 f"{known.verb} has no positional arguments beyond {', '.join(known.positional)}; got {count}. Call "

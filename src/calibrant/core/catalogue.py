@@ -28,7 +28,7 @@ from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.kinds import KINDS, AnyRows, kinds_words, read, read_alone
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
-from calibrant.lazy import PEERS, import_all, import_named
+from calibrant.lazy import import_all, import_named, ours
 
 OptionsT = TypeVar("OptionsT")
 R = TypeVar("R")
@@ -201,11 +201,11 @@ def find(measurement: Any, *, ranks: bool = False) -> Entry[Any, Any]:
     entry = known.get(name) if isinstance(name, str) else None
     if entry is None:
         import_all()
-        names = f"expected a verb of calibrant or its name ({', '.join(sorted(known))})"
+        expected = "expected a verb of calibrant or its name"
         hint = "The verb comes first, as in interval(ece, y, p); a distribution has .interval(level) of its own"
         if isinstance(name, str):
-            hint = did_you_mean(PEERS.get(name, name), known)
-        raise InputError(f"{names}; got {shown(measurement)}. {hint}".removesuffix(". "))
+            expected, hint = f"{expected} ({', '.join(sorted(known))})", did_you_mean(ours(name), known)
+        raise InputError(f"{expected}; got {shown(measurement)}. {hint}".removesuffix(". "))
     return entry
 
 

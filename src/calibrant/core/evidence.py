@@ -15,6 +15,7 @@ from calibrant.inputs.arrays import field_values
 
 POWER = 0.8  # "found 4 times in 5"
 SMALL_GROUP = 30  # rows
+ABOVE_0 = math.ulp(0.0)  # an open end: of a range of scores that leaves out 0, and of limits of an error that is not 0
 
 _OfRows: TypeAlias = Literal["all rows", "most probable class", "group", "class", "scores", "covariates", "models"]
 _OfCovariates: TypeAlias = Literal["region", "parts"]
@@ -84,7 +85,8 @@ class Evidence:
     at_floor: bool = False  # whether redraws can give no smaller p-value
     error: Error | None = None  # where that is not the distance of the limits from `expected`
     mean: float | None = None  # mean prediction of events; where they are rare, errors are stated as shares
-    never: tuple[float, float] | None = None  # this error if no event happened, and if no non-event did: 100 %
+    never: float | None = None  # this error if the event never happened: 100 % where it is rare
+    always: float | None = None  # the same of non-events
     explanation: tuple[Evidence, ...] = ()  # shown only beside an outcome that it explains
 
     @property

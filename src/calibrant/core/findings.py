@@ -15,6 +15,7 @@ from calibrant.core.claims import Claim, Status
 from calibrant.core.evidence import Case, Family, Needed, Note, Subject
 from calibrant.core.results import Curve
 from calibrant.core.summary import Summary
+from calibrant.core.tabular import Tabular, displayed
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.groups import Grouping
@@ -53,7 +54,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Tabular):
     """Columns of equal length, the most important rows first, with a note below."""
 
     name: str
@@ -64,6 +65,9 @@ class Table:
     @property
     def length(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+    def _columns(self) -> Mapping[str, tuple[Any, ...]]:
+        return self.columns
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,9 @@ class Verdict:
     unit: float = 1.0  # error that words write as 100 %
     share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
 
+    def _repr_html_(self) -> str:
+        return displayed("verdict", self)
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -142,6 +149,11 @@ class Findings:
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(m for section in self.sections for m in section.measurements)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, that of groups last."""
+        return (*(t for section in self.sections for t in section.tables), *([self.groups] if self.groups else []))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain dictionaries, lists, strings and numbers; NaN becomes None, infinities become strings."""
@@ -267,11 +279,13 @@ class Kind:
 
     `sections` makes its part of the audit, `groups` tests groups of rows, and `families` names the families of tests
     behind its verdict, besides groups. `count_groups` summarises the groups of one column, and `count`, of a batch,
-    what the sections need of all rows; whether what grows with them may be kept is its last argument.
+    what the sections need of all rows; whether what grows with them may be kept is its last argument. `errors` gives a
+    number for each row, with the same mean in all of them if the predictions are calibrated, or None.
     """
 
     sections: Callable[[Facts, Setting], KindFindings]
     groups: Callable[[Any, Sequence[Any], Setting], Grouped]
     count: Callable[[Any, Setting, bool], dict[str, Summary]]
     count_groups: Callable[[Any, Grouping, Setting], Summary]
+    errors: Callable[[Any], FloatArray | None]
     families: tuple[str, ...] = ("all rows",)

@@ -97,9 +97,9 @@ class Moments(Summary):
         k = self._column(name)
         return float("inf") if self.infinite[k] > 0 else float(self.mean[k])
 
-    def sum2_of(self, name: str) -> float:
-        """Return Σw²s."""
-        return float(self.mean2[self._column(name)]) * self.w2
+    def mean2_of(self, name: str) -> float:
+        """Return Σw²s/Σw²."""
+        return float(self.mean2[self._column(name)])
 
 
 def _between(first: FloatArray, second: FloatArray, share: float) -> FloatArray:

@@ -11,6 +11,7 @@ from calibrant.core import palette
 from calibrant.core.words import pvalue_words
 
 LABEL_CHARACTERS = 24  # of a label in a legend of two columns
+LABEL_PAD = 8  # points between the numbers of the vertical axis and its label
 MAX_COLOURED_LINES = 12  # as many as there are pairs of a colour and a dash
 COLOURS = (palette.OBSERVED, palette.SECOND, palette.THIRD, palette.FOURTH)
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.5)))
@@ -27,6 +28,7 @@ def dress(ax: Any) -> None:
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set_color(palette.INK)
         axis.set_major_formatter("{x:g}")
+    ax.yaxis.labelpad = LABEL_PAD
 
 
 def diagonal(ax: Any, zorder: float | None = None) -> None:

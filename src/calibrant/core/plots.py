@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from calibrant.core import palette
 from calibrant.core.findings import Figure, Table
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import dress, legend_inside, plain, shortened
+from calibrant.core.plot_style import dots, dress, legend_inside, plain, shortened
 from calibrant.core.results import Curve
-from calibrant.core.words import confidence_words
+from calibrant.core.words import confidence_words, short_limits
 from calibrant.inputs.arrays import FloatArray
 
 MAX_GROUPS_DRAWN = 30
@@ -32,6 +33,7 @@ def groups_figure(table: Table, *, level: float, nominal: float | None = None) -
     found = _error(table) if "rms_error" in table.columns else _coverage(table, nominal)
     columns, details, reading = found
     total = len(columns["name"])
+    columns["named"] = np.zeros(total, dtype=bool)
     curve = Curve(
         "groups",
         {"place": np.arange(total)[:MAX_GROUPS_DRAWN]}
@@ -42,6 +44,13 @@ def groups_figure(table: Table, *, level: float, nominal: float | None = None) -
     )
     shown = f" The {MAX_GROUPS_DRAWN} worst of {total:,} groups are shown." if total > MAX_GROUPS_DRAWN else ""
     return Figure(table.name, table.title, f"{reading.format(level=confidence_words(level))}{shown}", curve)
+
+
+def with_names(figure: Figure, tones: Sequence[str]) -> Figure:
+    """Return a picture of groups that marks those which the verdict names; `tones` are those of the table's lines."""
+    columns = figure.curve.columns
+    named = np.array([tones[line] == "bad" for line in columns["line"].tolist()], dtype=bool)
+    return replace(figure, curve=replace(figure.curve, columns={**columns, "named": named}))
 
 
 def _error(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
@@ -57,10 +66,12 @@ def _error(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
         "detectable": _percent(table.columns["minimum_detectable"]),
     }
     reading = (
-        "Each dot is the error of a group in percentage points, the root mean square over ranges of similar scores. "
-        "The lines are {level} limits that cover in all groups together; a group whose line does not reach the dashed "
-        "line is off by more than chance. Beyond the grey bar a constant error is found at least 4 times in 5."
+        "Each mark is the error of a group in percentage points, the root mean square over ranges of similar scores; a "
+        "cross is a group that the verdict names. The lines are {level} limits that cover in all groups together. One "
+        "that begins at its cross has no lower limit: tests find an error, but not how small it may be. Beyond the "
+        "grey bar a constant error is found at least 4 times in 5."
     )
+    columns["line"] = np.arange(table.length)
     return columns, {"axis": "root mean square error, percentage points", "calibrated": "calibrated"}, reading
 
 
@@ -78,10 +89,12 @@ def _coverage(table: Table, nominal: float | None) -> tuple[dict[str, Any], dict
         "high": high,
         "reference": np.full(len(shown), np.nan if levels[0] is None else 100 * levels[0]),
         "detectable": np.full(len(shown), np.nan),
+        "line": np.array(shown),
     }
     reading = (
-        "Each dot is the share of outcomes of a group that were covered, or that lie below a quantile. The lines are "
-        "{level} limits that cover in all groups together; the dashed line is the nominal level."
+        "Each mark is the share of outcomes of a group that were covered, or that lie below a quantile; a cross is a "
+        "group that the verdict names. The lines are {level} limits that cover in all groups together; the dashed line "
+        "is the nominal level."
     )
     return columns, {"axis": "observed share, %", "calibrated": "nominal"}, reading
 
@@ -126,17 +139,17 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
         ax.axvline(
             reference[0], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label=plain(details["calibrated"])
         )
-    ax.errorbar(
-        estimate,
-        place,
-        xerr=np.maximum(np.stack([estimate - low, high - estimate]), 0.0),
-        fmt="o",
-        markersize=4.5,
-        color=palette.OBSERVED,
-        elinewidth=1.3,
-        capsize=2.0,
-        label=f"{100 * details['level']:g} % limits{', joint' if details['joint'] else ''}",
-    )
+    named = np.asarray(columns["named"], dtype=bool)
+    begins = np.where(named & (low <= reference) & (estimate > reference), estimate, low)  # 0 is excluded by the tests
+    limits = f"{100 * details['level']:g} % limits{', joint' if details['joint'] else ''}"
+    for chosen, colour, marker, label in (
+        (~named, palette.OBSERVED, "o", limits),
+        (named, palette.SECOND, "X", "named by the verdict"),
+    ):
+        if chosen.any():
+            style = {"fmt": marker, "color": colour, "markersize": 5, "capsize": 2.0, "label": label}
+            ends = np.minimum(begins, estimate)[chosen], np.maximum(high, estimate)[chosen]
+            dots(ax, estimate[chosen], place[chosen], *ends, axis="x", **style)
     dress(ax)
     before = f"{details['column']} = " if details["column"] else ""
     names = [plain(shortened(str(name).removeprefix(before), MAX_NAME_LETTERS)) for name in columns["name"]]
@@ -147,7 +160,7 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
     legend_inside(ax, "best")
 
 
-def text_size(ax: Any, groups: int) -> float:
+def text_size(ax: Any, groups: float) -> float:
     usual = float(ax.xaxis.label.get_size())
     return max(SMALLEST_TEXT, min(0.95 * usual, 210 / groups))
 
@@ -160,7 +173,7 @@ def marks_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list
             estimate,
             place,
             f"{name}\n{details['axis']}: {estimate:.3g}"
-            + ("" if np.isnan(low) else f"\n{level} limits {low:.3g} to {high:.3g}")
+            + ("" if np.isnan(low) else f"\n{level} limits {short_limits(low, high)}")
             + ("" if np.isnan(detectable) else f"\nan error of {detectable:.2g} is found 4 times in 5"),
         )
         for name, place, estimate, low, high, _, detectable in zip(
@@ -170,19 +183,15 @@ def marks_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list
 
 
 def describe_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how many groups have limits that do not contain the reference, and what the first one is."""
-    name, estimate, low, high, reference = (
-        np.asarray(columns[key]) for key in ("name", "estimate", "low", "high", "reference")
-    )
-    outside = int(np.sum((low > reference) | (high < reference)))
-    without = f"{outside:,} {'does' if outside == 1 else 'do'} not contain {reference[0]:g}"
+    """Say how many groups the verdict names, and what the first one is."""
+    name, estimate, low, high = (np.asarray(columns[key]) for key in ("name", "estimate", "low", "high"))
+    named = int(np.sum(columns["named"]))
     many = (
         f"{name.size:,} of {details['groups']:,} groups" if details["groups"] > name.size else f"{name.size:,} groups"
     )
-    first = f"The first is {name[0]} with {estimate[0]:.3g} (limits {low[0]:.3g} to {high[0]:.3g})."
-    if np.isnan(reference).all():
-        return f"{details['axis']} of {many} with limits. {first}".capitalize()
-    return f"{details['axis'].capitalize()} of {many} with limits; {without}. {first}"
+    first = f"The first is {name[0]} with {estimate[0]:.3g} (limits {short_limits(low[0], high[0])})."
+    axis = details["axis"].capitalize()
+    return f"{axis} of {many} with limits; the verdict names {f'{named:,}' if named else 'none'} of them. {first}"
 
 
 GROUPS = Picture(draw_groups, marks_groups, describe_groups, thinned=("place", "estimate", "low", "high"))

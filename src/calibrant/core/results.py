@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core import pictures as plots
 from calibrant.core.plot_style import flattened
+from calibrant.core.tabular import Tabular, displayed
 from calibrant.inputs.arrays import FloatArray, field_values
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ComparedValue(FrozenValue):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TestResult(ComparedValue):
+class TestResult(ComparedValue, Tabular):
     """The result of a test.
 
     A test of several coordinates has arrays in place of numbers, with one entry per coordinate.
@@ -111,7 +111,7 @@ def _shown(value: Any, digits: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve(FrozenValue):
+class Curve(FrozenValue, Tabular):
     """Named arrays of one curve. `curve.fitted` is `curve.columns["fitted"]`."""
 
     kind: str
@@ -138,26 +138,11 @@ class Curve(FrozenValue):
         length = len(next(iter(self.columns.values())))
         return f"Curve({self.kind}, {length} points of {', '.join(self.columns)}; {self.method}; n={self.n})"
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Return the columns as a data frame of pandas, polars or PyArrow, which must be installed.
-
-        Columns of several curves, such as those of ranks, become one column each.
-        """
-        import narwhals as nw
-
-        return nw.from_dict(flattened(self.columns, self.details), backend=backend).to_native()
+    def _columns(self) -> Mapping[str, Any]:
+        return flattened(self.columns, self.details)
 
     def _repr_html_(self) -> str:
-        columns = flattened(self.columns, self.details)
-        length = len(next(iter(columns.values())))
-        rows = list(zip(*(np.asarray(column)[:MAX_ROWS_SHOWN].tolist() for column in columns.values()), strict=True))
-        head = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)
-        texts = (
-            [f"{value:.4g}" if isinstance(value, float) else html.escape(str(value)) for value in row] for row in rows
-        )
-        body = "".join("<tr>" + "".join(f"<td>{text}</td>" for text in row) + "</tr>" for row in texts)
-        more = f"<p>{length - len(rows):,} more points</p>" if length > len(rows) else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        return displayed("curve", self)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         r"""Draw the curve on Matplotlib axes (new ones if None) and return them.
@@ -170,11 +155,8 @@ class Curve(FrozenValue):
         return plots.draw(self.kind, self.columns, self.details, ax, **options)
 
 
-MAX_ROWS_SHOWN = 20  # of a curve in a notebook
-
-
 @dataclass(frozen=True, eq=False)
-class ConfidenceInterval(FrozenValue):
+class ConfidenceInterval(FrozenValue, Tabular):
     """Where the true value of a metric lies, with a given confidence."""
 
     low: float | FloatArray
@@ -193,7 +175,7 @@ class ConfidenceInterval(FrozenValue):
 
 
 @dataclass(frozen=True)
-class Decomposition:
+class Decomposition(Tabular):
     """A mean score split into its parts: score = mcb - dsc + unc + within."""
 
     score: float
@@ -204,7 +186,7 @@ class Decomposition:
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileDecomposition:
+class QuantileDecomposition(Tabular):
     """Mean quantile scores split into their parts, level by level: score = mcb - dsc + unc."""
 
     level: float | FloatArray
@@ -216,7 +198,7 @@ class QuantileDecomposition:
 
 
 @dataclass(frozen=True)
-class CrpsDecomposition:
+class CrpsDecomposition(Tabular):
     """A mean CRPS split into its parts: score = mcb - dsc + unc + discretisation."""
 
     score: float
@@ -236,7 +218,7 @@ class CrpsDecomposition:
 
 
 @dataclass(frozen=True)
-class Direction:
+class Direction(Tabular):
     """Whether predictions are too high or too low, and where."""
 
     over: float
@@ -247,7 +229,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Power:
+class Power(Tabular):
     """What a number of rows can show, found by simulation."""
 
     power: float
@@ -259,7 +241,7 @@ class Power:
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Tabular):
     """Two models compared by one metric on the same rows."""
 
     metric: str

@@ -18,12 +18,13 @@ PERMUTATIONS = 999  # of the rows: no p-value is smaller than 0.001
 MAX_ROWS_PERMUTED = 5_000  # of more rows the normal distribution of the statistic is used
 
 
-def questions_on_row_order(y: NDArray[Any], errors: FloatArray) -> list[Note]:
+def questions_on_row_order(y: NDArray[Any], errors: FloatArray | None) -> list[Note]:
     """Ask whether rows depend on each other, if errors of neighbouring rows go together more than chance explains.
 
-    Outcomes in ascending or descending order tell that the file was sorted, and nothing else.
+    Outcomes in ascending or descending order tell that the file was sorted, and nothing else. Without errors nothing is
+    asked.
     """
-    if errors.size < MIN_ROWS_ASKED or _is_sorted(y):
+    if errors is None or errors.size < MIN_ROWS_ASKED or _is_sorted(y):
         return []
     correlation = neighbour_correlation(errors - errors.mean())
     return [] if correlation is None else [note("row order?", correlation=correlation)]

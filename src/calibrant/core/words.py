@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calibrant.core.evidence import SMALL_GROUP
+from calibrant.core.evidence import ABOVE_0, SMALL_GROUP
 from calibrant.core.formulas import readable
 from calibrant.errors import without_control
 
@@ -41,8 +41,8 @@ def number(value: float | None) -> str:
         return MISSING
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
+    if value in (0, ABOVE_0):
+        return "above 0" if value else "0"
     if isinstance(value, int):
         return minus(f"{value:,}")
     size = abs(float(f"{value:.4g}"))
@@ -127,13 +127,13 @@ def points(value: float, *, digits: int = 3, up: bool = False) -> str:
 
 
 def tolerance_words(tolerance: float) -> str:
-    """Write a tolerance in percentage points as it was given; one with many digits is rounded upwards to three.
+    """Write a tolerance in percentage points as it was given; one with many digits is rounded upwards to two.
 
     >>> tolerance_words(0.01), tolerance_words(0.07), tolerance_words(0.012345), tolerance_words(0.02 / 7)
-    ('1 percentage point', '7 percentage points', '1.2345 percentage points', '0.286 percentage points')
+    ('1 percentage point', '7 percentage points', '1.2345 percentage points', '0.29 percentage points')
     """
     few = float(f"{100 * tolerance:.5g}") == float(f"{100 * tolerance:.10g}")
-    return points(tolerance, digits=5) if few else points(tolerance, up=True)
+    return points(tolerance, digits=5 if few else 2, up=not few)
 
 
 def round_down(value: float, digits: int) -> float:
@@ -147,10 +147,10 @@ def round_down(value: float, digits: int) -> float:
 
 def round_up(value: float, digits: int) -> float:
     """Return the smallest decimal number with so many decimals that is at least the value, up to rounding errors."""
-    if not math.isfinite(value):
-        return value
     digits = min(digits, 300)  # beyond which a power of ten is not a number
     step = 10.0**digits
+    if not math.isfinite(value * step):
+        return value
     return round(math.ceil(round(value * step, 6)) / step, max(0, digits)) + 0.0  # 0.29 · 100 is 28.999999999999996
 
 
@@ -178,10 +178,13 @@ def outward(
     The lower limit is rounded down and the upper one up; the estimate is rounded to the nearest number, which does not
     leave these limits. There are as many decimals as it takes for limits and estimate to stay on their side of what is
     `expected`, and within or beyond the `tolerance` around it or around 0: at least `digits`, by default one, or as
-    many as two digits of the upper limit take. The numbers are multiplied by `scale`.
+    many as two digits of the larger limit take (three if `scale` is 1), and one more where two of the numbers would
+    look alike, or like 0. What is not 0 is never written as 0. The numbers are multiplied by `scale`.
 
-    >>> outward(0.00449, 0.0131, 0.008), outward(0.0, 0.00032, 0.0001)
-    (('0.4', '1.4', '0.8'), ('0.000', '0.032', '0.010'))
+    >>> outward(0.00449, 0.0131, 0.008), outward(0.0, 0.00032, 0.0001), outward(0.0, 0.05, 0.0001)
+    (('0.4', '1.4', '0.8'), ('0', '0.032', '0.010'), ('0', '5.00', '0.01'))
+    >>> outward(0.104, 0.236, 0.144, scale=1), outward(1e-9, 0.25, 1e-6), outward(0.003, 0.02, 0.01, digits=0)
+    (('0.104', '0.236', '0.144'), ('above 0', '25.0', 'less than 0.1'), ('0.3', '2.0', '1.0'))
 
     A limit or an estimate beyond the tolerance, and limits that do not reach what is expected, stay so:
 
@@ -190,19 +193,29 @@ def outward(
     >>> outward(0.9004, 0.91, 0.905, expected=0.9), outward(1.0042, 1.0371, 1.02, expected=1, digits=2, scale=1)
     (('90.04', '91.00', '90.50'), ('1.004', '1.038', '1.020'))
     """
-    size = scale * high
-    start = digits if digits is not None else 1 if not 0 < size < 1 else 1 - math.floor(math.log10(size))
+    exact = scale * low, scale * high, scale * estimate
+    size = max((abs(value) for value in exact[:2] if 0 < abs(value) < math.inf), default=1.0)
+    start = max(1, (2 if scale == 1 else 1) - math.floor(math.log10(size))) if digits is None else digits
     accepted = [] if expected is None else [(scale * expected, scale * expected)]
     if tolerance is not None:
         middle = scale * (expected or 0.0)
         accepted.append((middle - scale * tolerance, middle + scale * tolerance))
-    exact = scale * low, scale * high, scale * estimate
     for decimals in range(start, max(start, MAX_DIGITS) + 1):
         shown = round_down(exact[0], decimals), round_up(exact[1], decimals), round(exact[2], decimals)
-        if all(_same_side(a, b, *of) for a, b in zip(exact, shown, strict=True) for of in accepted):
+        is_clear = decimals > start or len({0.0, *shown}) >= len({0.0, *(round(each, start + 1) for each in exact)})
+        if is_clear and all(_same_side(a, b, *of) for a, b in zip(exact, shown, strict=True) for of in accepted):
             break
-    down, up, nearest = (minus(f"{value + 0.0:.{decimals}f}") for value in shown)
+    down, up, nearest = (_decimal(a, b, decimals) for a, b in zip(exact, shown, strict=True))
+    if exact[2] > 0 == shown[2]:
+        nearest = f"less than {10.0**-decimals:.{decimals}f}"
     return down, up, nearest
+
+
+def _decimal(exact: float, shown: float, decimals: int) -> str:
+    """Write a rounded number with so many decimals; 0 stands for nothing but 0."""
+    if shown == 0:
+        return "0" if exact == 0 else "above 0" if exact > 0 else "below 0"
+    return minus(f"{shown:.{decimals}f}" if abs(shown) < 1e15 and decimals <= MAX_DIGITS else f"{shown:.3g}")
 
 
 def _same_side(exact: float, shown: float, least: float, most: float) -> bool:
@@ -214,20 +227,13 @@ def _same_side(exact: float, shown: float, least: float, most: float) -> bool:
     return of_exact == of_shown
 
 
-def short_limits(low: float, high: float, tolerance: float | None = None) -> str:
-    """Write limits of any size, each with two significant digits, rounded outwards.
+def short_limits(low: float, high: float) -> str:
+    """Write limits of any size as `outward` does.
 
-    Limits that are within the tolerance are written with as many digits as keep them there.
-
-    >>> short_limits(0.01234, 0.0456), short_limits(-0.0101, 0.25), short_limits(-0.011, 0.01225, 0.0123)
-    ('0.012 to 0.046', '−0.011 to 0.25', '−0.011 to 0.0123')
+    >>> short_limits(0.01234, 0.0456), short_limits(-0.0101, 0.25), short_limits(0.1, 0.2), short_limits(1e-17, 3e-17)
+    ('0.0123 to 0.0456', '−0.011 to 0.250', '0.100 to 0.200', '1e−17 to 3e−17')
     """
-    within = tolerance is not None and max(abs(low), abs(high)) <= tolerance
-    for digits in range(2, 2 + MAX_DIGITS):
-        shown = significant(low, digits, round_down), significant(high, digits, round_up)
-        if not within or max(map(abs, shown)) <= (tolerance or 0.0):
-            break
-    return minus(f"{shown[0]:.10g} to {shown[1]:.10g}")
+    return "{} to {}".format(*outward(low, high, low, scale=1.0))
 
 
 def significant(value: float, digits: int, rounded: Callable[[float, int], float]) -> float:
@@ -242,11 +248,7 @@ def significant(value: float, digits: int, rounded: Callable[[float, int], float
 
 
 def expected_share(expected: float, seen: float, low: float, high: float) -> str:
-    """Write an expected share in percent: apart from the one that was seen, and outside its limits if it is.
-
-    >>> expected_share(0.76, 0.584, 0.533, 0.631), expected_share(0.9, 0.8993, 0.8987, 0.8999)
-    ('76 %', '90.00 %')
-    """
+    """Write an expected share in percent: apart from the one that was seen, and outside its limits if it is."""
     outside = expected < low or expected > high  # false for NaN
     smallest = min([100 * share for share in (expected, seen) if share > 0], default=1.0)
     for digits in range(min(MAX_DIGITS, max(0, -math.floor(math.log10(smallest)))), MAX_DIGITS + 1):
@@ -272,7 +274,7 @@ def apart(low: float, high: float, least: int = 2) -> tuple[str, str]:
     >>> apart(0.29, 0.66), apart(0.9993, 0.9996), apart(0.0, 0.004)
     (('0.29', '0.66'), ('0.9993', '0.9996'), ('0', '0.004'))
     """
-    low = 0.0 if low == math.ulp(0.0) else low
+    low = 0.0 if low == ABOVE_0 else low
     for digits in range(least, 17):
         texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
         if texts[0] != texts[1] and all(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ from calibrant.files.lazy_libraries import pl
 from calibrant.files.where import Where, quoted
 from calibrant.inputs.arrays import is_percentage
 from calibrant.inputs.columns import FromColumns, NamedColumns
+from calibrant.inputs.covariates import LARGEST, MAX_CATEGORIES
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 
@@ -215,6 +218,50 @@ def absent(column: pl.Series) -> pl.Series:
     return column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
 
 
+MAX_TEXTS = 100_000  # different ones that are counted
+
+
+@dataclass
+class Candidate:
+    """What was seen of a column that may become a covariate."""
+
+    kinds: set[str] = field(default_factory=set)
+    missing: int = 0
+    ends: set[Any] = field(default_factory=set)  # least and largest numbers of the batches
+    texts: Counter[str] = field(default_factory=Counter)  # of the first rows, if very many are different
+
+    def see(self, column: pl.Series, kind: str) -> None:
+        """Add rows of the column; those of one batch have one kind, such as numbers, texts, dates."""
+        self.missing += column.null_count()
+        column = column.drop_nulls()
+        if kind == "numbers":
+            self.missing += int(column.is_nan().sum()) if column.dtype.is_float() else 0
+            self.ends |= {column.min(), column.max()}
+        elif kind == "texts" and len(self.texts) <= MAX_TEXTS:
+            self.texts.update(dict(column.cast(pl.String).alias("cells").value_counts().iter_rows()))
+            kind = "dates" if self.texts and all(map(_is_date, self.texts)) else kind
+        self.kinds.add(kind)
+
+    def unfit(self) -> str | None:
+        """Return why the column cannot be searched; None if it can."""
+        counted, numbers = self.texts.total(), sum(n for text, n in self.texts.items() if _is_number(text))
+        if self.kinds == {"dates"} or not self.kinds <= {"numbers", "texts", "dates"}:
+            return " and ".join(sorted(self.kinds))
+        if self.missing:
+            return f"{self.missing:,} missing value{'' if self.missing == 1 else 's'}"
+        if len(self.ends) + len(self.texts) <= 1:
+            return "the same value in all rows"
+        if (self.ends and self.texts) or counted / 2 < numbers < counted:
+            return "numbers and texts"
+        if any(abs(end) > LARGEST for end in self.ends):
+            return f"values beyond {LARGEST:g}"
+        if len(self.texts) == counted > MAX_CATEGORIES:
+            return "every value differs"
+        if len(self.texts) > max(MAX_CATEGORIES, counted / 2):
+            return f"{len(self.texts):,} different texts in {counted:,} rows"
+        return None
+
+
 def depth(dtype: Any) -> int:
     """Return how many axes a cell has: 0 of a number, 1 of a list of numbers, 2 of a list of lists."""
     return 1 + depth(dtype.inner) if isinstance(dtype, (pl.List, pl.Array)) else 0
@@ -240,6 +287,14 @@ def _is_number(text: str) -> bool:
         return not math.isnan(float(text))
     except ValueError:
         return False
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _placed(number: int, shape: tuple[int, ...], axes: tuple[str, ...], start: int) -> str:

@@ -36,7 +36,8 @@ def as_array(values: Any, *, name: str) -> NDArray[Any]:
         refuse_where(mask, values.data, f"{name} must not be masked", "Drop masked rows first")
         return np.asarray(values.data)
     if isinstance(values, np.ndarray):
-        return np.asarray(values)
+        is_string_dtype = values.dtype.kind == "T"  # NumPy cannot sort its missing values
+        return np.asarray(values, dtype=object if is_string_dtype else None)
     if values is None:
         raise InputError(f"{name} is missing: expected an array, a list or a column, got None")
     if isinstance(values, (str, bytes, dict, set, frozenset)):
@@ -96,8 +97,8 @@ def read_objects(
         return numbers
     for i, value in enumerate(array.reshape(-1).tolist()):
         if not (is_number(value) or is_missing(value)):
-            message = f"{name} must be {expected}; {{row}} is {{value}} ({type(value).__name__})"
-            raise InputError(message, row=i // (array.size // len(array)), value=value)
+            message = f"{{name}} must be {expected}; {{row}} is {{value}} ({type(value).__name__})"
+            raise InputError(message, name=name, row=i // (array.size // len(array)), value=value)
     raise InputError(f"{name} must be numbers that float64 can represent; one of them is too large")
 
 
@@ -144,8 +145,8 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, (list, tuple)):  # NumPy would drop the masks of its parts
         masked = next((i for i, part in enumerate(values) if np.ma.is_masked(part)), None)
         if masked is not None:
-            message = f"{name} must not be masked; {{row}} has masked values. Drop masked rows first"
-            raise InputError(message, row=masked)
+            message = "{name} must not be masked; {row} has masked values. Drop masked rows first"
+            raise InputError(message, name=name, row=masked)
     try:
         array = np.asarray(values)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):

@@ -88,7 +88,7 @@ def batch_labels(column: Any, *, name: str) -> Any:
 
 def _series(column: Any) -> Any:
     package = type(column).__module__.partition(".")[0]
-    if package not in FRAMES or hasattr(column, "columns"):
+    if package not in FRAMES or hasattr(type(column), "columns"):
         return None
     import narwhals as nw
 

@@ -103,8 +103,9 @@ def level_of_alpha(alpha: Any) -> str:
 
 
 def call_for_bounds(bounds: Any) -> str:
+    pair = "Pass a pair of bounds as Intervals(lower, upper, level), with a level such as 0.9"
     if isinstance(bounds, tuple) and len(bounds) == 2:
-        return "Pass a pair of bounds as Intervals(lower, upper, level), with a level such as 0.9"
+        return pair
     try:
         shape = np.shape(bounds)
     except ValueError:  # rows of different lengths
@@ -118,7 +119,7 @@ def call_for_bounds(bounds: Any) -> str:
         return f"Pass the columns of a frame as Intervals(frame[{low}], frame[{high}], level), with a level such as 0.9"
     if len(shape) == 2 and shape[1] == 2:
         return "Pass rows of (lower, upper) as Intervals(*numpy.transpose(bounds), level), with a level such as 0.9"
-    return ""
+    return pair if isinstance(bounds, list) and len(shape) == 2 == shape[0] else ""
 
 
 @dataclass(frozen=True, eq=False, init=False)

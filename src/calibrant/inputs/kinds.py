@@ -90,6 +90,16 @@ KINDS = {
 }
 """The kinds of prediction, by the `prediction_kind` of the typed ones."""
 
+JUDGES = {
+    "intervals": "coverage, interval_score and audit judge intervals",
+    "sets": "coverage, width and audit judge sets",
+    "quantiles": "quantile_score, coverage and audit judge quantiles",
+    "samples": "crps, uniformity_test and audit judge draws",
+    "distributions": "crps, uniformity_test and audit judge distributions",
+    "cdf": "pit_histogram and uniformity_test judge values of distribution functions",
+}
+"""Which verbs judge typed predictions: advice where a verb is for other kinds."""
+
 LEVELLED = ("intervals", "sets", "quantiles")  # kinds whose columns belong to nominal levels
 AUDITED = tuple(name for name, kind in KINDS.items() if kind.audit)
 STORED: dict[str, Any] = {made.__name__: made for kind in KINDS.values() for made in kind.classes}
@@ -165,8 +175,7 @@ def _advice(kind: str | None, accepted: Sequence[str], instead: Mapping[str, str
     if kind is None:
         return ""
     usual = KINDS[kind].as_intervals if "intervals" in accepted else ""
-    advice = instead.get(kind, usual)
-    return f". {advice}" if advice else ""
+    return f". {instead.get(kind, usual) or JUDGES[kind]}"
 
 
 def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted: bool = False) -> None:

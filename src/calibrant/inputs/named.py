@@ -19,7 +19,7 @@ def named_columns(values: Any, called: str) -> list[tuple[str, Any]] | None:
     """Return the columns of a mapping or a data frame with their names; None for any other container."""
     if isinstance(values, Mapping):
         return [(str(name), column) for name, column in values.items()]
-    if not hasattr(values, "columns") or isinstance(values, np.ndarray):
+    if not hasattr(type(values), "columns") or isinstance(values, np.ndarray):
         return None
     import narwhals as nw
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, listing, shown
 from calibrant.inputs.arrays import (
     FloatArray,
     Labels,
@@ -160,29 +160,42 @@ def read_probabilities(
             "{pos_label=} belongs to a 1-D prediction; for (n, K) pass {classes=} with one label per column",
             option="pos_label",
         )
-    _check_order(column_labels(prediction), classes, P.shape[1])
     n = len(P)
     outcomes, P, w, rows = _read_rows(y, P, weights)
     _check_simplex(P, rows)
-    return Classes(read_columns(outcomes, rows, K=P.shape[1], classes=classes), P, w, _mask(rows, n))
+    numbers = read_columns(outcomes, rows, K=P.shape[1], classes=classes)
+    _check_names(column_labels(prediction), classes, P.shape[1])
+    return Classes(numbers, P, w, _mask(rows, n))
 
 
 def _mask(rows: Rows | None, n: int) -> NDArray[np.bool_] | None:
     return None if rows is None else np.isin(np.arange(n), rows)
 
 
-def _check_order(names: Names | None, classes: Any, K: int) -> None:
-    """Refuse a frame whose columns are called as the classes and stand in another order."""
-    if names is None or names == tuple(map(str, range(K))):
+def _check_names(names: Names | None, classes: Any, K: int) -> None:
+    """Refuse a frame whose columns are called as the classes in another order, or as other classes than are given."""
+    numbers = tuple(map(str, range(K)))
+    if names is None or names == numbers:
         return
-    labels = tuple(map(str, range(K) if classes is None else classes))
-    columns = next((each for each in (names, _without_affixes(names)) if sorted(each) == sorted(labels)), labels)
-    if columns != labels:
+    labels = numbers if classes is None else tuple(map(str, classes))
+    called, wanted = _without_affixes(names), _without_affixes(labels)
+    is_numbered = called in (numbers, tuple(map(str, range(1, K + 1))))
+    if classes is not None and sorted(called) != sorted(wanted) and not is_numbered:
         raise InputError(
-            "the columns of prediction are called as the classes and stand in another order: column 0 is "
-            f"{names[0]!r}, and the first class {labels[0]!r}. Put the columns into the order of the classes, or pass "
-            "{classes=} in the order of the columns",
+            "the columns of prediction are called {columns}, and the classes {labels}. Call the columns as the "
+            "classes or, if they stand in the order of {classes=}, pass them without names, prediction.to_numpy()",
             option="classes",
+            columns=listing(names, most=3),
+            labels=listing(labels, most=3),
+        )
+    if called != wanted and sorted(called) == sorted(wanted):
+        raise InputError(
+            "the columns of prediction are called as the classes and stand in another order: column 0 is {column}, "
+            "and the first class {label}. Put the columns into the order of the classes, or pass {classes=} in the "
+            "order of the columns",
+            option="classes",
+            column=shown(names[0]),
+            label=shown(labels[0]),
         )
 
 

@@ -30,6 +30,7 @@ from calibrant.inputs.options import check_count, generator, read_levels
 AXES = ("row", "draw", "coordinate")
 ARVIZ = ("arviz", "arviz_base", "xarray")  # packages whose arrays name their axes
 SAMPLE_AXES = ("chain", "draw", "sample")  # arviz.extract joins the first two into the third
+MEMBER_AXES = ("member", "members", "ensemble", "realization", "number")  # of draws, in weather and climate
 BLOCK = 1 << 20  # draws among which some are chosen at a time
 EXACT_VARIANCE = 1e-290  # a variance below it may have lost digits, or be 0
 
@@ -409,15 +410,25 @@ def refuse_labelled(values: Any, what: str, *orders: tuple[str, ...]) -> None:
     if type(values).__module__.partition(".")[0] not in ARVIZ:
         return
     axes = tuple(map(str, getattr(values, "dims", ())))
+    if axes[:1] and axes[0] in MEMBER_AXES:
+        turned = ", ".join(map(repr, (*axes[1:2], axes[0], *axes[2:])))
+        raise InputError(
+            f"{what} must have the outcomes along the first dimension, then the draws; got a {type(values).__name__} "
+            f"with dimensions ({', '.join(axes)}). Turn it: Samples({what}.transpose({turned}))"
+        )
     drawn = tuple(axis for axis in axes if axis in SAMPLE_AXES)
     if not drawn and not hasattr(values, "groups"):  # which `InferenceData` and `DataTree` have
         return
     if hasattr(values, "dtype") and drawn in orders and axes[1 : 1 + len(drawn)] == drawn:
         return
+    others = [axis for axis in axes if axis not in SAMPLE_AXES]
+    options = f"case={others[0]!r}" if len(others) == 1 else "case=..."
+    if not axes:  # a tree
+        options = "group='posterior_predictive', case=..."
     raise InputError(
         f"{what} must have the outcomes along the first dimension, and chains only for Samples.from_chains; got a "
         f"{type(values).__name__} with dimensions ({', '.join(axes)}). Read it with found = "
-        "calibrant.integrations.draws.from_arviz(data, truth, case=...), then pass found.y and found.prediction"
+        f"calibrant.integrations.draws.from_arviz({what}, y, {options}), then pass found.y and found.prediction"
     )
 
 

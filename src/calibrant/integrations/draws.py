@@ -345,7 +345,7 @@ def _is_labelled(array: Any) -> bool:
 def _variables_of(data: Any) -> Mapping[str, Any] | None:
     """Return the variables of a group by name; None for anything else, or an empty group."""
     if _is_labelled(data):
-        return {str(data.name): data} if data.name is not None else None
+        return {"draws" if data.name is None else str(data.name): data}
     held = getattr(data, "data_vars", None)
     return {str(name): held[name] for name in held} if held is not None and len(held) else None
 

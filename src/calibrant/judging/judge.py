@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Outcome, Status, outcome
-from calibrant.core.evidence import Case, Evidence, Family, Needed, Note, Whole, note
+from calibrant.core.evidence import ABOVE_0, Case, Evidence, Family, Needed, Note, Whole, note
 from calibrant.core.findings import AtTolerance, Setting, Verdict
 
 RARE = 0.1  # mean prediction below which errors are stated as shares of the predicted events
@@ -22,8 +22,8 @@ LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated i
 PART = "part"  # a note beside a verdict that a part of the rows decides
 NO_ROWS = "no rows"  # a note beside "cannot tell" where no number of rows is known that would tell
 COVERAGE_ERRORS = ("coverage_error", "coverage_shortfall", "coverage_excess")
+SHARED = {field.name for field in fields(Evidence)} & {field.name for field in fields(Claim)} - {"never"}
 ERRORS = ("rms_error", "mean_error", "cutoff_error", *COVERAGE_ERRORS)  # distances from calibration
-NEVER = "the error if no {} happened"  # what 100 % of a root mean square error is
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Scale:
             return cls(asked=setting.tolerance)
         is_of_events = setting.relative or total.mean <= 0.5
         mean = total.mean if is_of_events else 1 - total.mean
-        unit = mean if total.never is None else total.never[0 if is_of_events else 1]
+        unit = (total.never if is_of_events else total.always) or mean  # which is that of a cutoff error
         if not setting.relative and total.size.most > LARGEST_RELATIVE * unit:
             return cls(usual=usual_tolerances(mean))
         rare = "event" if is_of_events else "non-event"
-        words = f"the predicted {rare}s" if total.never is None else NEVER.format(rare)
         usual = tuple(unit * tolerance / RARE for tolerance in USUAL_TOLERANCES)
-        return cls(unit, usual, words, setting.tolerance and unit * setting.tolerance, is_of_events)
+        asked = setting.tolerance and unit * setting.tolerance
+        return cls(unit, usual, f"the error if no {rare} happened", asked, is_of_events)
 
     def accepted(self, stated: float, tolerance: float) -> float:
         """Return the tolerance of a range of scores with this mean: the same share of its own rare events if larger.
@@ -77,25 +77,13 @@ def is_rare(mean: float | None, setting: Setting) -> bool:
 
 
 def usual_tolerances(mean: float) -> tuple[float, ...]:
-    """Return the usual tolerances as errors: smaller for a mean prediction near 0 or 1, where events are rare.
-
-    >>> usual_tolerances(0.3), usual_tolerances(0.05)
-    ((0.01, 0.02, 0.05), (0.005, 0.01, 0.025))
-    """
+    """Return the usual tolerances as errors: smaller for a mean prediction near 0 or 1, where events are rare."""
     factor = min(1.0, min(mean, 1 - mean) / RARE)
     return tuple(factor * tolerance for tolerance in USUAL_TOLERANCES)
 
 
 def judge(case: Case, setting: Setting) -> Verdict:
-    """Return the verdict on a case; its words are added by `voice.verdict_of`.
-
-    >>> import numpy as np
-    >>> from calibrant.core.evidence import ALL_ROWS
-    >>> case = Case(Whole(Evidence(ALL_ROWS, "cutoff_error", 0.02, 0.01, 0.03, rows=4000, pvalue=0.001)))
-    >>> settings = [Setting(0.95, 99, np.random.default_rng(0), tolerance=t) for t in (0.005, 0.02, 0.05)]
-    >>> [judge(case, setting).status for setting in settings]
-    ['miscalibrated', 'cannot tell', 'within']
-    """
+    """Return the verdict on a case; its words are added by `voice.verdict_of`."""
     if case.whole is None:
         beside = (evidence for family in case.families for evidence in family.evidence)
         seen = tuple(claim_of(each, "description", setting) for each in (*case.seen, *beside))
@@ -158,7 +146,8 @@ def _ruling(case: Case, setting: Setting, scale: Scale, tolerance: float | None)
 def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float | None) -> _Ruling:
     total, size = whole.total, whole.total.size
     rejected = setting.rejects(total.pvalue)
-    low = size.low if rejected and size.low > 0 else 0.0
+    least = ABOVE_0 if whole.instead is None else 0.0  # if the test is one of this error, it is not 0
+    low = max(size.low, least) if rejected and size.low >= 0 else 0.0
     high = size.most if whole.bounded else math.nan
     found = outcome(low, high, rejected=rejected, tolerance=tolerance, usual=scale.usual)
     if whole.in_doubt and found.status == "within":
@@ -216,8 +205,13 @@ def _distance(claim: Claim) -> float:
 
 
 def _speaks(lines: Sequence[Claim], status: Status, tolerance: float | None) -> bool:
-    """Tell whether the worst line, rather than the total error, shows a reader what the outcome says."""
+    """Tell whether the worst line, rather than the total error, shows a reader what the outcome says.
+
+    The headline states what decides: a line without a test of its own stands in the table only.
+    """
     worst = lines[0]
+    if worst.pvalue is None:
+        return False
     if status == "miscalibrated":
         return worst.kind in ("below", "above")
     if len(lines) > 1:
@@ -253,7 +247,8 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
     claims: list[Claim] = []
     beyond: list[Claim] = []
     doubtful: list[Claim] = []
-    for evidence in (each for each in family.evidence if setting.rejects(each.pvalue)):
+    for each in (each for each in family.evidence if setting.rejects(each.pvalue)):
+        evidence = replace(each, low=max(each.low, ABOVE_0)) if each.quantity in ERRORS else each  # NaN stays
         largest = tolerance
         if tolerance is not None and evidence.quantity == "frequency":
             largest = scale.accepted(evidence.expected, tolerance)
@@ -271,6 +266,7 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
     lacking, asked = _required(family, setting, scale, tolerance)
     beside = [claim_of(each, "limits", setting, scale) for each in family.beside]
     status: Status = "miscalibrated" if beyond else "cannot tell" if is_open or lacking else "within"
+    beyond.sort(key=lambda claim: claim.kind == "limits")  # where a test rejects and limits do not show it: last
     deciding = next(iter(beyond or [*doubtful, *lacking]), None)
     return _OnParts(status, deciding, [*claims, *beside, *asked])
 
@@ -295,10 +291,10 @@ def _explained(evidence: Evidence, setting: Setting, scale: Scale) -> list[Claim
 
 
 def side(evidence: Evidence, setting: Setting) -> ClaimKind:
-    """Return on which side of what calibration gives a quantity is known to be."""
+    """Return on which side of what calibration gives a quantity is known to be: by its limits, and its test if any."""
     if evidence.describes:
         return "description"
-    if not (leaves_out(evidence) if evidence.pvalue is None else setting.rejects(evidence.pvalue)):
+    if not leaves_out(evidence) or not (evidence.pvalue is None or setting.rejects(evidence.pvalue)):
         return "limits"
     return "below" if evidence.estimate < evidence.expected else "above"
 
@@ -313,26 +309,15 @@ def claim_of(
 ) -> Claim:
     """Return evidence as a claim at the level of the page; a description claims nothing."""
     is_error = evidence.quantity in ERRORS
-    is_rare_part = evidence.subject.kind == "class" and evidence.never is not None and not scale.share_of
-    never = evidence.never[0] if is_rare_part and evidence.never and (evidence.mean or 0.0) < RARE else None
+    is_rare_class = evidence.subject.kind == "class" and (evidence.mean or 0.0) < RARE
     return Claim(
         kind,
-        evidence.subject,
-        evidence.quantity,
-        evidence.estimate,
-        evidence.low,
-        evidence.high,
-        None if kind == "description" else setting.level,
-        evidence.rows,
-        evidence.expected,
-        tolerance,
-        evidence.test,
-        evidence.pvalue,
-        evidence.row_numbers,
-        scale.unit if is_error else 1.0,
-        scale.share_of if is_error else "",
-        never if is_error else None,
-        evidence.at_floor,
+        **{name: getattr(evidence, name) for name in SHARED},
+        level=None if kind == "description" else setting.level,
+        tolerance=tolerance,
+        unit=scale.unit if is_error else 1.0,
+        share_of=scale.share_of if is_error else "",
+        never=evidence.never if is_rare_class and not scale.share_of else None,
     )
 
 

@@ -27,8 +27,8 @@ class Quantity:
     is_limit: bool = False  # whether its upper limit is all that is known of it
 
 
-def _points(says: str, found: str, below: str = "", above: str = "", name: str = "") -> Quantity:
-    return Quantity(says, found, below, above, "points", name)
+def _points(says: str, found: str, below: str = "", above: str = "", name: str = "", how: str = "") -> Quantity:
+    return Quantity(says, found, below, above, "points", name, how)
 
 
 def _share(says: str, found: str = "{value}", below: str = "", above: str = "", name: str = "") -> Quantity:
@@ -43,8 +43,8 @@ STATED = ("{value}", "stated too high", "stated too low")
 
 QUANTITIES = {
     # distances from calibration
-    "rms_error": Quantity(
-        "{who} are off by {found}", "off by {value}", "", "", "points", "calibration error", "root mean square"
+    "rms_error": _points(
+        "{who} are off by {found}", "off by {value}", name="calibration error", how="root mean square"
     ),
     "mean_error": _points(
         "so few events show the mean of {who} alone, which is off by {found}",
@@ -52,7 +52,7 @@ QUANTITIES = {
         name="error of the mean",
     ),
     "cutoff_error": _points("{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
-    "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", name="error of coverage"),
+    "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", how="where it is largest"),
     "coverage_shortfall": _points("coverage of {who} falls short by {found}", "short by {value}"),
     "coverage_excess": _points("coverage of {who} is too high by {found}", "too high by {value}"),
     "calibration_error": Quantity("{who} have a calibration error of {found}", "error {value}"),
@@ -94,6 +94,7 @@ QUANTITIES = {
         name="regions too small",
     ),
     "wrong shape": Quantity("regions of {who} have the right size and the wrong shape"),
+    "uniformity_test": Quantity("outcomes are not like draws of {who}", "ranks not uniform"),
     "joint_ranks": Quantity("all variables together are off", "{test} not uniform", name="joint ranks not uniform"),
     "energy_ranks": Quantity("all variables together are off", "ranks by density not uniform"),
     "tarp_ranks": Quantity(

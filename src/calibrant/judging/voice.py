@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from calibrant.core import words
 from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Status
-from calibrant.core.evidence import Case, Evidence, Note, Subject
+from calibrant.core.evidence import ABOVE_0, Case, Evidence, Note, Subject
 from calibrant.core.findings import Line, Setting, Verdict
 from calibrant.judging.judge import judge
 from calibrant.judging.notes import text_of
-from calibrant.judging.quantities import Quantity, quantity_of
+from calibrant.judging.quantities import QUANTITIES, Quantity, quantity_of
 
 FAULTS = ("miscalibrated", "below", "above", "different", "collapse", "worse", "harm")
 OUTCOMES: dict[Status, str] = {"within": "yes", "miscalibrated": "no", "cannot tell": "cannot tell"}
@@ -60,13 +60,7 @@ def verdict_of(case: Case, setting: Setting, further: Sequence[Claim] = ()) -> V
 
 
 def headline(verdict: Verdict) -> str:
-    """Return the outcome and the claim that decides it.
-
-    >>> where = Subject("all rows")
-    >>> error = Claim("miscalibrated", where, "rms_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
-    >>> headline(Verdict("miscalibrated", claims=(error,)))
-    'Miscalibrated: probabilities are off by 4.2 points (root mean square, 95 % limits 2.4 to 5.5; p < 0.001)'
-    """
+    """Return the outcome and the claim that decides it."""
     target = verdict.tolerance
     if target is None:
         target = verdict.at[-1].tolerance if verdict.at else USUAL_TOLERANCES[-1]
@@ -83,7 +77,7 @@ def statement(claim: Claim) -> str:
             return f"{who(claim)} are off, and {claim.rows:,} rows do not bound by how much{brackets_of(claim)}"
         return f"{claim.rows:,} rows do not bound the error of {who(claim)}"
     written = _written(claim, quantity)
-    is_bound = quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high)
+    is_bound = _is_bound(claim, quantity)
     found = written.with_unit(written.value)
     if is_bound:
         seen = "an amount that tests detect, " if claim.kind == "miscalibrated" else ""
@@ -104,13 +98,20 @@ def brackets_of(claim: Claim) -> str:
     quantity = quantity_of(claim.quantity, claim.subject.kind)
     limits, pvalue = _written(claim, quantity).limits, _pvalue(claim)
     level = words.confidence_words(claim.level or 0.0)
-    p = [] if not pvalue or claim.kind == "within" else [f"p {pvalue}" if pvalue[0] in "<>≤" else f"p = {pvalue}"]
-    if quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high):
+    ranks = QUANTITIES.get(claim.test.partition(".")[0]) if claim.kind == "miscalibrated" else None  # a test of draws
+    found = f"{ranks.found.format(test='joint ranks')}, " if ranks else ""
+    p = [] if not pvalue or claim.kind == "within" else [f"{found}p {'' if pvalue[0] in '<>≤' else '= '}{pvalue}"]
+    if _is_bound(claim, quantity):
         said = [f"{level} confidence", *(p if claim.kind == "miscalibrated" else [])]
     else:
         said = [*([f"{level} limits {limits}"] if limits and claim.level is not None else []), *p]
     how = f"{quantity.how}, " if quantity.how and said else ""
     return f" ({how}{'; '.join(said)})" if said else ""
+
+
+def _is_bound(claim: Claim, quantity: Quantity) -> bool:
+    """Tell whether the upper limit is all that is known of the size of an error."""
+    return quantity.unit == "points" and claim.low <= ABOVE_0 and not math.isnan(claim.high)
 
 
 def _pvalue(claim: Claim) -> str:
@@ -124,18 +125,21 @@ def _pvalue(claim: Claim) -> str:
 
 def is_unknown(claim: Claim) -> bool:
     """Tell whether limits of an error allow everything."""
-    return claim.quantity == "cutoff_error" and claim.low <= 0 and claim.high >= 1
+    return claim.quantity == "cutoff_error" and claim.low <= ABOVE_0 and claim.high >= 1
 
 
 def rows_of(claims: Sequence[Claim]) -> list[Row]:
     """Return the table of claims: that of the headline first, then what is most clearly off.
 
-    Claims on one subject in one unit are one row, such as the error of a group and its direction.
+    Claims on one subject in one unit are one row, such as the error of a group and its direction. Of ranges of scores
+    that overlap the clearest is shown.
     """
     first, others = list(claims[:1]), list(claims[1:])
     others.sort(key=_clearness)
     found: dict[tuple[Subject, str], Row] = {}
     for claim in (*first, *others):
+        if any(_overlap(claim.subject, subject) for subject, _ in found):
+            continue
         unit = quantity_of(claim.quantity, claim.subject.kind).unit
         key = claim.subject, claim.quantity if unit in ("number", "count") else unit
         row = row_of(claim, claims[0].level)
@@ -146,9 +150,18 @@ def rows_of(claims: Sequence[Claim]) -> list[Row]:
     return list(found.values())
 
 
-def _clearness(claim: Claim) -> tuple[bool, bool, float, float]:
-    pvalue = 1.0 if claim.pvalue is None else claim.pvalue
-    return claim.kind == "description", claim.kind not in FAULTS, pvalue, -abs(claim.estimate - claim.expected)
+def _clearness(claim: Claim) -> tuple[bool, bool, float, bool, float]:
+    pvalue, is_beyond = 1.0 if claim.pvalue is None else claim.pvalue, bool(_beyond(claim))
+    size = abs(claim.estimate - claim.expected)
+    return claim.kind == "description", claim.kind not in FAULTS, pvalue, not is_beyond, -size
+
+
+def _overlap(one: Subject, other: Subject) -> bool:
+    """Tell whether two different ranges of scores (low, high] have scores in common."""
+    if one == other or not one.kind == other.kind == "scores":
+        return False
+    (low, high), (least, most) = ((each.low or 0.0, each.high or 0.0) for each in (one, other))
+    return low < most and least < high
 
 
 def row_of(claim: Claim, level: float | None = None) -> Row:
@@ -200,9 +213,9 @@ def meaning(claim: Claim, quantity: Quantity) -> str:
     """Say what it means that limits lie below or above the expected value."""
     match claim.kind:
         case "below" | "harm" | "worse" | "collapse":
-            return quantity.below + _beyond(claim, quantity)
+            return quantity.below + _beyond(claim)
         case "above" | "gain" | "informative":
-            return quantity.above + _beyond(claim, quantity)
+            return quantity.above + _beyond(claim)
         case "within":
             if claim.tolerance is None:
                 return ""
@@ -212,7 +225,7 @@ def meaning(claim: Claim, quantity: Quantity) -> str:
             return ""
 
 
-def _beyond(claim: Claim, quantity: Quantity) -> str:
+def _beyond(claim: Claim) -> str:
     """Say that a frequency lies wholly beyond the tolerance around what was stated, which the claim then has."""
     if claim.tolerance is None or claim.quantity != "frequency":
         return ""
@@ -256,9 +269,6 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
         is_share = UNITS[quantity.unit] == " %"
         number = words.percent(claim.estimate).removesuffix(" %") if is_share else f"{scale * claim.estimate:.3g}"
         return _Written(words.minus(number), "", "", expected, unit)
-    if quantity.unit in ("number", "count"):
-        shown = words.short_limits(claim.low, claim.high).split(" to ")
-        return _Written(words.number(claim.estimate), shown[0], shown[-1], expected, unit)
     is_distance = quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias"
     compared, digits = None if is_distance else claim.expected, LEAST_DIGITS[quantity.unit]
     limits = claim.low, claim.high, claim.estimate
@@ -289,11 +299,7 @@ def _tolerances(verdict: Verdict) -> str:
 
 
 def tolerance_words(tolerance: float, verdict: Verdict | Claim, of: str | None = None) -> str:
-    """Write a tolerance in the unit of the page; `of` takes the place of what shares are of.
-
-    >>> tolerance_words(0.02, Verdict("within")), tolerance_words(0.01, Verdict("within"))
-    ('2 points', '1 point')
-    """
+    """Write a tolerance in the unit of the page; `of` takes the place of what shares are of."""
     if verdict.share_of:
         return f"{100 * tolerance / verdict.unit:.10g} %{f' of {verdict.share_of}' if of is None else of}"
     return words.tolerance_words(tolerance).replace("percentage ", "")
@@ -303,13 +309,7 @@ def tolerance_words(tolerance: float, verdict: Verdict | Claim, of: str | None =
 
 
 def where(subject: Subject) -> str:
-    """Put the subject of a claim into words, as the first column of a table.
-
-    >>> where(Subject("group", name="plan = a")), where(Subject("scores", low=0.25, high=0.5))
-    ('plan = a', 'scores 0.25 to 0.5')
-    >>> where(Subject("intervals", level=0.9)), where(Subject("sets", "3", level=0.9, part="size", low=3, high=3))
-    ('90 % intervals', '90 % sets of size 3')
-    """
+    """Put the subject of a claim into words, as the first column of a table."""
     match subject.kind:
         case "all rows" | "covariates":
             return subject.name or subject.kind
@@ -364,6 +364,6 @@ def range_words(low: float, high: float) -> str:
     """
     if high == 0:
         return "0"
-    if low == math.ulp(0.0):
+    if low == ABOVE_0:
         return f"above 0, up to {high:.3g}"
     return " to ".join(words.apart(low, high, least=3))

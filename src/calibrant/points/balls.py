@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Rng
 from calibrant.core.catalogue import public
 from calibrant.core.results import ComparedValue, FrozenValue
+from calibrant.core.tabular import Tabular
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, generator
@@ -134,7 +135,7 @@ def _measurable(sets: PointSets) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Relabelled(ComparedValue):
+class Relabelled(ComparedValue, Tabular):
     """One of the four numbers over random divisions of the pooled points into two sets."""
 
     mean: float
@@ -150,7 +151,7 @@ class Relabelled(ComparedValue):
 
 
 @dataclass(frozen=True)
-class DensityCoverage(FrozenValue):
+class DensityCoverage(FrozenValue, Tabular):
     """Precision, recall, density and coverage, from balls that reach to the k-th neighbour in the same set."""
 
     precision: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
@@ -104,7 +105,7 @@ def ece(
         one row are left out.
     notion
         For (n, K). ``"confidence"`` (default): is the most probable class right as often as stated? Two columns are
-        judged so too, which is another number than that of the event: for the event pass ``P[:, 1]``.
+        judged so too, with a warning if no notion is given, as the error of the event is another: pass ``P[:, 1]``.
         ``"top-label"``: the same within the rows of each predicted label. ``"classwise"``: each class against the
         rest. ``"canonical"``: the whole vector; one probability p per row is then the vector (1 - p, p).
     average
@@ -176,6 +177,12 @@ class EceOptions:
             raise InputError('norm="max" takes the maximum over labels; leave average out')
 
 
+TWO_COLUMNS = (
+    "of two columns the error of the most probable class was measured, which is not that of the probability of the "
+    "event: for the event pass its column, P[:, 1]; if the most probable class is meant add notion='confidence'"
+)
+
+
 def _summarise(rows: Binary | Classes, options: EceOptions) -> Summary:
     if options.notion == "canonical":
         return summarise_canonical(rows, cast(int | MedianVariance, options.bins))
@@ -189,6 +196,8 @@ def _reduced(rows: Binary | Classes, bins: Bins, strategy: Strategy, notion: str
                 f"notion={notion!r} is for class probabilities of shape (n, K); leave it out for a 1-D prediction"
             )
         return summarise_bins(rows, bins=bins, strategy=strategy)
+    if notion is None and rows.K == 2:
+        warnings.warn(TWO_COLUMNS, stacklevel=1)  # of this line, so that it is shown once
     if notion in (None, "confidence"):
         return summarise_bins(rows.top_label(), bins=bins, strategy=strategy)
     if on_grid(bins=bins, strategy=strategy):

@@ -18,6 +18,7 @@ from calibrant.inputs.arrays import FloatArray
 EXACT_ROWS = 2000  # of a bin, up to which its number of events has a computed distribution
 MIN_VARIANCE_OF_CUMULANTS = 100.0  # below it three cumulants do not describe the distribution
 MAX_POOLED_CELLS = 4096
+MIN_HALVES_TOGETHER = 32  # of fewer each is convolved alone
 ROUNDING = 1e-12  # a tail that equals the level up to rounding counts as equal
 
 
@@ -37,14 +38,26 @@ def count_band(p: FloatArray, count: NDArray[np.int64], level: float) -> tuple[i
 
 
 def distribution(p: FloatArray) -> FloatArray:
-    """Return P(number of events = k), k = 0..n, by convolving halves: sums of positive terms only."""
-    if p.size == 0:
-        return np.ones(1)
-    parts = list(np.stack([1 - p, p], axis=1))
+    """Return P(number of events = k), k = 0..n, by convolving halves: sums of positive terms only.
+
+    Rows without an event fill the number of rows up to a power of two. Many short halves are convolved together.
+
+    >>> distribution(np.array([0.5, 0.5, 0.5]))
+    array([0.125, 0.375, 0.375, 0.125])
+    """
+    parts = np.zeros((1 << max(p.size - 1, 0).bit_length(), 2))
+    parts[:, 0] = 1
+    parts[: p.size] = np.stack([1 - p, p], axis=1)
     while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        parts = [*(np.convolve(a, b) for a, b in pairs), *parts[len(parts) // 2 * 2 :]]
-    return np.asarray(parts[0])
+        first, second = parts[::2], parts[1::2]
+        if len(first) < MIN_HALVES_TOGETHER:
+            parts = np.array([np.convolve(a, b) for a, b in zip(first, second, strict=True)])
+            continue
+        size = parts.shape[1]
+        parts = np.zeros((len(first), 2 * size - 1))
+        for k in range(size):
+            parts[:, k : k + size] += first[:, k : k + 1] * second
+    return parts[0, : p.size + 1]
 
 
 def _count_quantiles(mass: FloatArray, tail: float) -> tuple[int, int]:

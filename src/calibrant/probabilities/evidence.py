@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant.core.binned import similar_table
 from calibrant.core.bins import BinTable
 from calibrant.core.evidence import (
+    ABOVE_0,
     ALL_ROWS,
     POWER,
     SMALL_GROUP,
@@ -75,6 +76,7 @@ def whole_evidence(
     """
     quantity, limits = ("cutoff_error", cutoff) if size is None else (size.quantity, size.limits)
     all_rows = similar_table(scores, 1)
+    never, always = (None, None) if size is None else certain_errors(all_rows)
     total = Evidence(
         subject,
         quantity,
@@ -84,7 +86,8 @@ def whole_evidence(
         test="calibration_test",
         pvalue=float(setting.adjusted(test.pvalue)),
         mean=float(all_rows.mean_predicted[0]) if subject == ALL_ROWS else None,
-        never=None if size is None else never(all_rows),
+        never=never,
+        always=always,
         explanation=shown,
     )
     exact = setting.clusters is None and scores.has_equal_weights
@@ -98,7 +101,7 @@ def whole_evidence(
     )
 
 
-def never(all_rows: BinTable) -> tuple[float, float]:
+def certain_errors(all_rows: BinTable) -> tuple[float, float]:
     """Return the root mean square error that there is if no event happens, √(Σwp²/W), and if no non-event does."""
     w, wp, wv = (float(column[0]) for column in (all_rows.w, all_rows.wp, all_rows.wv))
     return rms_if_no_event(wp / w, wv / w), rms_if_no_event(1 - wp / w, wv / w)
@@ -149,7 +152,7 @@ def bin_evidence(curve: Curve) -> tuple[Evidence, ...]:
     found = []
     for b in np.flatnonzero(curve.outside).tolist():
         follows_zeros = b > 0 and curve.upper[b - 1] == 0  # a bin of zeros alone
-        lower = math.ulp(0.0) if follows_zeros else float(curve.lower[b])
+        lower = ABOVE_0 if follows_zeros else float(curve.lower[b])
         subject = Subject("scores", low=lower, high=float(curve.upper[b]))
         numbers = float(curve.mean_observed[b]), math.nan, math.nan, int(curve.count[b]), float(curve.mean_predicted[b])
         found.append(Evidence(subject, "frequency", *numbers, "simultaneous band of bins"))
@@ -202,9 +205,9 @@ def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", 
         error, low, high = (float(x[g]) for x in (found.estimate, found.low, found.high))
         p, mean = None if math.isnan(pvalue[g]) else float(pvalue[g]), float(found.predicted[g])
         bounded = p is not None and is_floor(p, floor)
-        quantity, zero = found.quantity[g] if found.quantity else "cutoff_error", float(found.never[g])
+        quantity = found.quantity[g] if found.quantity else "cutoff_error"
         size = Evidence(subject, quantity, error, low, high, rows, test=TEST, pvalue=p, at_floor=bounded, mean=mean)
-        size = replace(size, never=(zero, math.nan))
+        size = replace(size, never=float(found.never[g]) or None)
         if quantity != "rms_error":  # it bounds no other errors
             size = replace(size, error=Error(error, low, high, math.inf))
         evidence.append(replace(size, explanation=(way,)) if math.isfinite(bias_low) else size)
@@ -219,8 +222,8 @@ def surprising_first(found: GroupFindings) -> list[int]:
 
 
 def stated_low(found: GroupFindings, setting: Setting) -> FloatArray:
-    rejected = [setting.rejects(p) or math.isnan(p) for p in setting.adjusted(found.pvalue_adjusted).tolist()]
-    return np.where(rejected, found.low, 0.0)
+    rejected = setting.adjusted(found.pvalue_adjusted) < 1 - setting.level
+    return np.where(rejected, np.maximum(found.low, ABOVE_0), np.where(np.isnan(found.pvalue), found.low, 0.0))
 
 
 # ---------------------------------------------------------------- what to keep in mind

@@ -144,7 +144,7 @@ SCORE_TICKS = 6
 
 def draw_cumulative(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     A, C, scale = columns["abscissa"], columns["difference"], details["scale"]
-    ax.fill_between([0, 1], -2 * scale, 2 * scale, label="± 2 sd of its end if calibrated", **BAND)
+    ax.fill_between([0, 1], -2 * scale, 2 * scale, label="± 2 sd if calibrated", **BAND)
     ax.axhline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--")
     ax.plot(A, C, color=palette.OBSERVED, linewidth=1.6, label="cumulative difference")
     ax.set(xlim=(0, 1), xlabel="share of rows, by score", ylabel="cumulative observed minus predicted")

@@ -18,7 +18,7 @@ import numpy as np
 
 from calibrant.core.binned import similar_table
 from calibrant.core.bins import BinTable, similar_bins
-from calibrant.core.evidence import POWER
+from calibrant.core.evidence import ABOVE_0, POWER
 from calibrant.core.grid import Grid
 from calibrant.core.limits import MAX_TIMES, Limits
 from calibrant.core.mean_interval import exact_limits
@@ -144,7 +144,7 @@ def _beyond_limits(table: BinTable, rate: float) -> list[Range]:
     least, most = frequency_limits(table, rate)
     stated, happens = table.mean_predicted, table.mean_observed
     has_zeros_alone = table.upper.min() == 0  # the range [0, 0]; the next one begins above 0
-    low = np.where(has_zeros_alone & (table.lower == 0) & (table.upper > 0), math.ulp(0.0), table.lower)
+    low = np.where(has_zeros_alone & (table.lower == 0) & (table.upper > 0), ABOVE_0, table.lower)
     columns = (low, table.upper, table.count, stated, happens, least, most)
     found = [Range(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
     return [each for each in found if not each.least <= each.stated <= each.most]

@@ -34,8 +34,8 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.kinds import Rows
 from calibrant.inputs.probabilities import Binary
 
-NAMES = EXCESS, VARIANCE, OUTCOME_VARIANCE, THIRD = tuple(
-    f"spiegelhalter_test.{part}" for part in ("excess", "variance", "v", "third")
+NAMES = EXCESS, VARIANCE, OUTCOME_VARIANCE, THIRD, SQUARES = tuple(
+    f"spiegelhalter_test.{part}" for part in ("excess", "variance", "v", "third", "squares")
 )
 ROUNDING = 1e-12  # a variance of cells that is smaller, relative to that of the outcomes, is rounding
 CANCELLED = 1e-6  # below this ratio of the two variances so many digits are lost that the rounding is stated
@@ -103,17 +103,17 @@ def _summarise(rows: Rows, options: SpiegelhalterOptions) -> Moments | Ordered:
 
 
 def _row_scores(rows: Rows) -> RowScores:
-    return dict(zip(NAMES, row_terms(rows.y, cast(Binary, rows).p), strict=True))
+    return dict(zip(NAMES, row_terms(rows.y, cast(Binary, rows).p, rows.w), strict=True))
 
 
-def row_terms(y: Any, p: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the terms of the excess, its variance, that of the outcomes, and the third cumulant.
+def row_terms(y: Any, p: Any, w: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Return the terms of the excess, its variance, that of the outcomes, the third cumulant, and squared variances.
 
-    They are NumPy arrays or torch tensors, as y and p are.
+    Sums of all but the first have weights w². They are NumPy arrays or torch tensors, as y, p and w are.
     """
     tilt, v = 1 - 2 * p, p * (1 - p)
     variance = tilt * tilt * v
-    return (y - p) * tilt, variance, v, tilt * tilt * variance
+    return (y - p) * tilt, variance, v, w * tilt * tilt * variance, (w * variance) ** 2
 
 
 def _tested(summary: Moments | Ordered | Grid, options: SpiegelhalterOptions) -> TestResult:
@@ -140,13 +140,15 @@ class _Sums(NamedTuple):
     weight: float
 
 
-def _information(variance: float, third: float, rows: float) -> float:
+def _information(variance: float, third: float, squares: float) -> float:
     """Return 1/skewness² or a quarter of the number of rows that contribute, whichever is smaller.
 
-    `variance` and `third` are Σ a² v and Σ w³ (1 - 2p)⁴ v, cumulants of the excess, in units of the largest weight.
+    `variance` and `third` are Σ a² v and Σ w³ (1 - 2p)⁴ v, cumulants of the excess, and `squares` is Σ (a² v)², in
+    units of the largest weight.
     """
     if variance == 0:
         return 0.0
+    rows = variance**2 / squares if squares else 0.0
     return min(variance * (variance / third) ** 2 if third else math.inf, rows / 4)
 
 
@@ -154,10 +156,10 @@ def _sums(summary: Moments | Ordered | Grid) -> _Sums:
     if isinstance(summary, Grid):
         return _of_cells(summary)
     if isinstance(summary, Moments):
-        variance, heaviest = summary.sum2_of(VARIANCE), summary.weight_max
-        information = _information(variance / heaviest**2, summary.sum2_of(THIRD) / heaviest**2, summary.n)
-        certain = summary.sum2_of(OUTCOME_VARIANCE) == 0
-        return _Sums(summary.mean_of(EXCESS) * summary.w, variance, information, certain, summary.w)
+        unit, w2 = summary.weight_max, summary.w2 / summary.weight_max**2
+        variance, certain, third, squares = (w2 * summary.mean2_of(name) for name in NAMES[1:])
+        information = _information(variance, third / unit, squares / unit / unit)
+        return _Sums(summary.mean_of(EXCESS) * summary.w, variance * unit**2, information, certain == 0, summary.w)
     excess = variance = third = squares = 0.0
     heaviest = summary.weight_max
     for part in chunks(summary.score.size):
@@ -168,8 +170,7 @@ def _sums(summary: Moments | Ordered | Grid) -> _Sums:
         variance += float((count * terms).sum())
         third += float((count * terms * share * tilt * tilt).sum())
         squares += float((count * terms * terms).sum())
-    rows = variance**2 / squares if squares else 0.0
-    information, certain = _information(variance, third, rows), summary.walk.variance == 0
+    information, certain = _information(variance, third, squares), summary.walk.variance == 0
     return _Sums(excess, variance * heaviest**2, information, certain, summary.total_weight)
 
 
@@ -186,7 +187,7 @@ def _of_cells(grid: Grid) -> _Sums:
     total, third, squares = (float(column.sum()) for column in (V, V * squared_tilt, V * squared_tilt * v))
     excess, information = (
         float((cells.wr2 - cells.wv)[seen | (cells.w2v == 0)].sum()),
-        _information(total, third, total**2 / squares if squares else 0.0),
+        _information(total, third, squares),
     )
     return _Sums(excess, float(variance[seen].sum()), information, not cells.w2v.any(), grid.total_weight)
 

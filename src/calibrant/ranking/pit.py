@@ -20,6 +20,7 @@ from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.kinds import read
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
+from calibrant.ranking.bands import check_band_level, histogram_band
 from calibrant.ranking.counting import JUDGED, PASS_RNG, Bounds, Forecast, as_compared, pit_bounds
 
 ENOUGH_DRAWS = 50.0  # effective draws, below which the mean weight is a poor stand-in for the weight of the outcome
@@ -119,7 +120,12 @@ def _read_y_weight(values: Any, n: int) -> FloatArray:
 
 @public
 def pit_histogram(
-    y: Outcomes | None, prediction: Forecast | None = None, *, bins: int = 10, weights: ArrayLike | None = None
+    y: Outcomes | None,
+    prediction: Forecast | None = None,
+    *,
+    bins: int = 10,
+    level: float = 0.95,
+    weights: ArrayLike | None = None,
 ) -> Curve:
     r"""Histogram of the probability integral transform, without randomness.
 
@@ -130,8 +136,11 @@ def pit_histogram(
               \bar F(t) = \frac1W \sum_i w_i \min\Bigl(1, \max\Bigl(0, \frac{t - F_i(y_i-)}{F_i(y_i) - F_i(y_i-)}
               \Bigr)\Bigr) .
 
-    Flat if the predictions are calibrated, up to chance, which `rank_histogram` shows. A U: too narrow; a dome: too
-    wide; a slope: biased, upwards if it falls to the right.
+    Flat if the predictions are calibrated, up to chance, which the band shows. A U: too narrow; a dome: too wide; a
+    slope: biased, upwards if it falls to the right.
+
+    The band has the limits of the counts of n uniform numbers, of :math:`(\sum w)^2 / \sum w^2` with weights, as in
+    `rank_histogram`. Rows that are spread over several bins scatter less, so with them the band is too wide.
 
     Parameters
     ----------
@@ -141,14 +150,16 @@ def pit_histogram(
         A distribution, `Samples` (draws (n, M), those of row i in ``draws[i]``), `Quantiles` or `CdfValues`.
     bins
         Number of bins of equal width, right-closed, 0 in the first; at most 1000.
+    level
+        Probability that all shares of calibrated predictions lie in the band.
     weights
         Importance weights, at least 0; a common factor changes nothing.
 
     Returns
     -------
     Curve
-        `lower`, `upper` (edges), `share` of the rows, `expected` share if calibrated, 1/bins, and `density`, their
-        ratio.
+        `lower`, `upper` (edges), `share` of the rows, `expected` share if calibrated, 1/bins, `density`, their ratio,
+        and `band_low`, `band_high`, the limits of the share.
 
     Examples
     --------
@@ -159,14 +170,16 @@ def pit_histogram(
     >>> (curve.share * 12).round(9).tolist()
     [3.0, 3.0, 3.0, 3.0]
     """
-    return PIT_HISTOGRAM(y, prediction, PitOptions(bins), weights=weights)
+    return PIT_HISTOGRAM(y, prediction, PitOptions(bins, level), weights=weights)
 
 
 @dataclass(frozen=True)
 class PitOptions:
     bins: int
+    level: float
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "level", check_band_level("level", self.level))
         if check_count("bins", self.bins) > MAX_BINS:
             raise InputError(f"bins must be at most {MAX_BINS}; got {shown(self.bins)}")
 
@@ -191,12 +204,15 @@ def _histogram(summary: Moments, options: PitOptions) -> Curve:
     share = np.array([summary.mean_of(_name(k, m)) for k in range(m)])
     ends, expected = width_edges(m), np.full(m, 1 / m)
     bins = {"lower": ends[:-1], "upper": ends[1:]}
+    N = round(summary.w / (summary.w2 / summary.w))
+    band = histogram_band(N, expected, options.level)
+    limits = {"band_low": band.lower / N, "band_high": band.upper / N}
     return Curve(
         kind="pit_histogram",
-        columns={**bins, "share": share, "expected": expected, "density": share / expected},
-        method="each row spread evenly over [F(y-), F(y)]",
+        columns={**bins, "share": share, "expected": expected, "density": share / expected, **limits},
+        method=f"each row spread evenly over [F(y-), F(y)]; exact simultaneous band of {N:,} uniform numbers",
         n=summary.n,
-        details={},
+        details={"level": options.level},
     )
 
 

@@ -28,6 +28,7 @@ from calibrant.ranking import recovery_plots
 PIT = "probability integral transform"
 MAX_DOTS = 25  # points or levels that are drawn as dots
 REGIONS = {"central": "central intervals", "hpd": "regions of highest density"}
+BAND_ENDS = ("band_low", "band_high")
 RECOVERY = recovery_plots.RECOVERY
 Z_SCORE_CONTRACTION = recovery_plots.Z_SCORE_CONTRACTION
 
@@ -39,10 +40,7 @@ def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[st
     C = heights.shape[1]
     if C == 1:
         _draw_bars(ax, left, right, heights[:, 0], label_of(details, 0))
-    x = np.column_stack([left, right]).ravel()
-    lower, upper = (np.repeat(np.asarray(columns[name]) / expected, 2) for name in ("lower", "upper"))
-    ax.fill_between(x, lower, upper, zorder=2, label=f"{100 * details['level']:g} % band, joint", **BAND)
-    ax.axhline(1, color=palette.REFERENCE, linewidth=1.2, linestyle="--", zorder=2.5, label="calibrated")
+    x = _draw_band(ax, left, right, columns["lower"] / expected, columns["upper"] / expected, details)
     if C > 1:
         draw_lines(ax, x, np.repeat(heights, 2, axis=0), details)
     xlabel = PIT if details["cells"] else "rank of the outcome among its draws"
@@ -55,6 +53,15 @@ def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[st
 def _draw_bars(ax: Any, left: Any, right: Any, heights: Any, label: str) -> None:
     style = {"color": palette.COUNTS, "edgecolor": palette.OBSERVED, "linewidth": 0.8}
     ax.bar(left, heights, width=right - left, align="edge", label=label, **style)
+
+
+def _draw_band(ax: Any, left: Any, right: Any, lower: Any, upper: Any, details: Mapping[str, Any]) -> Any:
+    """Draw the band of the bars and the line at 1, and return both ends of every bar."""
+    x = np.column_stack([left, right]).ravel()
+    label = f"{100 * details['level']:g} % band, joint"
+    ax.fill_between(x, np.repeat(lower, 2), np.repeat(upper, 2), zorder=2, label=label, **BAND)
+    ax.axhline(1, color=palette.REFERENCE, linewidth=1.2, linestyle="--", zorder=2.5, label="calibrated")
+    return x
 
 
 def marks_rank_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
@@ -245,7 +252,8 @@ EXPECTED_COVERAGE = Picture(
 def draw_pit_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     lower, upper = np.asarray(columns["lower"]), np.asarray(columns["upper"])
     _draw_bars(ax, lower, upper, columns["density"], "rows")
-    ax.axhline(1, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
+    low, high = (columns[name] / columns["expected"] for name in BAND_ENDS)
+    _draw_band(ax, lower, upper, low, high, details)
     ax.set(xlim=(0, 1), xlabel=PIT, ylabel="share of rows over expected share")
     ax.set_ylim(bottom=0, auto=True)  # axes that share it may need more room
     dress(ax)
@@ -261,13 +269,16 @@ def marks_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) 
 
 
 def describe_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    lower, upper, share = (np.asarray(columns[name]) for name in ("lower", "upper", "share"))
+    names = ("lower", "upper", "share", *BAND_ENDS)
+    lower, upper, share, low, high = (np.asarray(columns[name]) for name in names)
     most, least = int(share.argmax()), int(share.argmin())
+    outside = int(((share < low) | (share > high)).sum())
     return (
         f"Histogram of the probability integral transform in {share.size} bins, each expected to contain "
-        f"{columns['expected'][0]:.1%} of the rows. The fullest, from {lower[most]:.3g} to {upper[most]:.3g}, contains "
-        f"{share[most]:.1%}, the emptiest, from {lower[least]:.3g} to {upper[least]:.3g}, {share[least]:.1%}; the "
-        f"first contains {share[0]:.1%} and the last {share[-1]:.1%}."
+        f"{columns['expected'][0]:.1%} of the rows. {outside:,} of {share.size:,} bars lie outside the "
+        f"{100 * details['level']:g} % band, joint over all bars. The fullest, from {lower[most]:.3g} to "
+        f"{upper[most]:.3g}, contains {share[most]:.1%}, the emptiest, from {lower[least]:.3g} to "
+        f"{upper[least]:.3g}, {share[least]:.1%}; the first contains {share[0]:.1%} and the last {share[-1]:.1%}."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import public
 from calibrant.core.grid import Grid
 from calibrant.core.summary import Summary
+from calibrant.core.tabular import Tabular
 from calibrant.core.words import number as written
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, locked
@@ -59,7 +60,7 @@ MAX_ROWS_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class RecalibrationGain:
+class RecalibrationGain(Tabular):
     """What a map does to a proper score on rows it was not fitted on."""
 
     before: float
@@ -70,7 +71,7 @@ class RecalibrationGain:
     level: float
     share: float
     in_sample: float
-    row_gain: FloatArray
+    row_gain: FloatArray = field(repr=False)
     method: str
     score: str
     n: int

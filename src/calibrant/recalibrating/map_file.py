@@ -112,9 +112,10 @@ def _kept_labels(labels: tuple[Any, ...] | None, rule: LabelRule, option: str) -
     for label in plain:
         if not rule.is_legal(label):
             raise InputError(
-                f"a JSON map keeps the labels of {option} as {rule.words}; got {shown(label)}. Fit the map with such "
+                f"a JSON map keeps the labels of {option} as {rule.words}; got {{value}}. Fit the map with such "
                 f"labels in {{{option}=}}",
                 option=option,
+                value=label,
             )
     return plain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from calibrant.core.tabular import Tabular
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, locked
 from calibrant.inputs.groups import Label, read_row_labels
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(Tabular):
     """A method that `auto` compared: its cross-fitted score, its gain over doing nothing, and the standard error."""
 
     method: str
@@ -40,7 +41,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recalibration:
+class Recalibration(Tabular):
     """A map that was fitted on calibration rows."""
 
     kind: str
@@ -54,9 +55,9 @@ class Recalibration:
     objective: float | None = None
     gradient: float | None = None
     boundary: tuple[str, ...] = ()
-    compared: tuple[Candidate, ...] = ()
+    compared: tuple[Candidate, ...] = field(default=(), repr=False)
     warnings: tuple[str, ...] = ()
-    columns: Mapping[str, tuple[str, ...]] | None = None
+    columns: Mapping[str, tuple[str, ...]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("parameters", "columns"):
@@ -118,14 +119,13 @@ class Recalibration:
     def _by_group(self, prediction: Any, groups: Any) -> Any:
         known = {label: number for number, label in enumerate(self.groups or ())}
         if groups is None:
-            words = f"this map was fitted with groups ({shown(list(known))}); pass groups=, one label per row"
-            raise InputError(words, option="groups")
+            words = "this map was fitted with groups ({known}); pass groups=, one label per row"
+            raise InputError(words, option="groups", known=shown(list(known)))
         labels = read_row_labels(groups, prediction.n)
         unknown = [label for label in labels.values if label not in known]
         if unknown:
-            raise InputError(
-                f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}", option="groups"
-            )
+            words = "this map has no group {value}; it was fitted on {known}"
+            raise InputError(words, option="groups", value=unknown[0], known=shown(list(known)))
         number = np.array([known[label] for label in labels.values], dtype=np.intp)[labels.code]
         return self.rule.apply(self.of_rows(number), prediction, self.options)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
+import webbrowser
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +14,34 @@ from calibrant.core import pictures
 from calibrant.core.calls import public
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Verdict
+from calibrant.core.tabular import Tabular
 from calibrant.errors import NotApplicableError
+from calibrant.judging.voice import where
+from calibrant.report import notebook
 from calibrant.report.page import count_words, frame_of, render
-from calibrant.report.text import as_html_fragment, as_text
+from calibrant.report.text import as_text
 from calibrant.writing import replace_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Reported(ABC):
+NUMBERS = ("kind", "quantity", "estimate", "low", "high", "level", "rows", "expected", "tolerance", "pvalue", "test")
+
+
+class Claims(tuple[Claim, ...], Tabular):
+    """Claims, which a notebook shows as on the page; `to_frame` returns one row each."""
+
+    def _columns(self) -> Mapping[str, list[Any]]:
+        """Return their numbers as they are, and which rows they are about in words."""
+        numbers = {name: [getattr(claim, name) for claim in self] for name in NUMBERS}
+        return {"where": [where(claim.subject) for claim in self]} | numbers
+
+    def _repr_html_(self) -> str:
+        return notebook.claims(self)
+
+
+class Reported(Tabular, ABC):
     """What audits and comparisons of predictions share: text, tables, figures and files, all made from findings."""
 
     @property
@@ -40,11 +61,22 @@ class Reported(ABC):
         columns = ("name", "label", "value", "interval", "expected", "pvalue", "decides", "method")
         return {column: [getattr(row, column) for row in rows] for column in columns}
 
+    def _columns(self) -> Mapping[str, list[Any]]:
+        return self.table
+
     def __str__(self) -> str:
         return as_text(self.findings)
 
     def _repr_html_(self) -> str:
-        return as_html_fragment(self.findings)
+        return notebook.audit(self.findings)
+
+    @public
+    def show(self) -> Path:
+        """Open the report in the browser, and return its path: a temporary file. Without a browser print the path."""
+        path = self.to_html(Path(tempfile.mkdtemp(prefix="calibrant-"), "report.html"))
+        if not webbrowser.open(path.as_uri()):
+            print(path)
+        return path
 
     def plot(self) -> Figure:
         """Draw all pictures into one new Matplotlib figure, up to four in a row, and return it."""
@@ -79,7 +111,7 @@ class Audit(Reported):
     - `findings`: everything that was found, as plain values
     - `verdict`: the answer: `status`, `headline`, `lines`, and the `claims` that they are made from
     - `claims`: those of the verdict
-    - `table`: the measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works
+    - `table`: the measurements as columns of equal length; `to_frame` returns them as a data frame
     """
 
     def __init__(self, findings: Findings) -> None:
@@ -90,9 +122,9 @@ class Audit(Reported):
         return self._findings
 
     @property
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> Claims:
         """What the verdict says, as values."""
-        return self.verdict.claims
+        return Claims(self.verdict.claims)
 
     def __repr__(self) -> str:
         total = count_words(self.findings.n, frame_of(self.findings.kind).rows)

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.core import pictures
-from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table
 from calibrant.core.plot_style import legend_below
 from calibrant.core.results import Curve, Pair
 from calibrant.judging.comparisons import claim_on_models, verdict_on_models
 from calibrant.judging.quantities import metric_words
-from calibrant.report.audit import Reported
+from calibrant.report.audit import Claims, Reported
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
@@ -53,9 +52,9 @@ class Comparison(Reported):
         return _findings(self)
 
     @property
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> Claims:
         """What the limits support, one claim for each pair; a difference is claimed only if they exclude 0."""
-        return tuple(
+        return Claims(
             claim_on_models(
                 pair, level=self.level, rows=self.n, tolerance=self.tolerance, method=self.methods[pair.metric]
             )

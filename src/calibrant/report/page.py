@@ -18,6 +18,7 @@ from calibrant.core import words as wording
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.core.plot_style import MAX_COLOURED_LINES, flattened
+from calibrant.core.plots import with_names
 from calibrant.errors import MissingExtraError
 from calibrant.judging.voice import HEADINGS, rows_of
 from calibrant.report.files import embedded, first
@@ -165,7 +166,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         "breakable": lambda name: Markup("<wbr>").join(re.split("(?<=[._])", wording.text(name))),
         "cell": lambda cell: Markup("<wbr>").join(_pieces(cell)),
     }
-    style = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    style = style_sheet("page.css", "pictures.css")
     tone, word = tone_of(findings.kind, findings.verdict)
     frame, claims = frame_of(findings.kind), findings.verdict.claims
     rows, groups = rows_of(claims), findings.groups
@@ -193,6 +194,11 @@ def _page(findings: Findings, detail: Detail) -> str:
     )
 
 
+def style_sheet(*names: str) -> str:
+    folder = files("calibrant.report").joinpath("templates")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+
+
 def _pieces(cell: str) -> list[str]:
     """Split a text where a line may be broken within a word: nowhere, unless the word is too long for a column.
 
@@ -216,7 +222,7 @@ def _section(section: Section, identity: str, detail: Detail, findings: Findings
         "code": section.code,
         "figures": _figures(section.figures, identity, detail, markup),
         "parts": [
-            (heading, heading == DESCRIBES, [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in part])
+            (heading, heading in (DESCRIBES, MAP), [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in part])
             for heading, part in in_parts
         ],
         "notes": notes,
@@ -284,17 +290,32 @@ SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good
 """The tone of each kind of claim that marks a line of a table."""
 RESTS = "Used for the verdict"
 DESCRIBES = "Description: not part of the verdict"
+MAP, MAP_VERB = "The map", "recalibrate"
 
 
 def parts(measurements: Sequence[Measurement], findings: Findings) -> list[tuple[str, list[Measurement]]]:
-    """Return some measurements in two parts with headings: those that decide the verdict, and the others.
+    """Return some measurements in parts with headings: those that decide the verdict, others, and parameters of a map.
 
     If the verdict rests on no measurement of the findings, they are one part without a heading.
     """
     if not any(m.decides for m in findings.measurements):
         return [("", list(measurements))] if measurements else []
-    decisive, others = [m for m in measurements if m.decides], [m for m in measurements if not m.decides]
-    return [(heading, part) for heading, part in ((RESTS, decisive), (DESCRIBES, others)) if part]
+    found: dict[str, list[Measurement]] = {RESTS: [], DESCRIBES: [], MAP: []}
+    for each in measurements:
+        of_map = each.name.startswith(f"{MAP_VERB}.")
+        found[RESTS if each.decides else MAP if of_map else DESCRIBES].append(each)
+    return [(heading, part) for heading, part in found.items() if part]
+
+
+def with_named_groups(findings: Findings) -> Findings:
+    """Return findings whose pictures of groups mark the same groups as their tables."""
+    tones = {table.name: marked(table, findings.verdict.claims) for table in findings.tables}
+
+    def named(figures: Sequence[Figure]) -> tuple[Figure, ...]:
+        return tuple(with_names(each, tones[each.name]) if each.curve.kind == "groups" else each for each in figures)
+
+    sections = tuple(replace(each, figures=named(each.figures)) for each in findings.sections)
+    return replace(findings, sections=sections, group_figures=named(findings.group_figures))
 
 
 def marked(table: Table, claims: Sequence[Claim]) -> list[str]:

@@ -150,7 +150,7 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
         figure = Figure(figsize=(SIZE[0], plots.height_of(curve.kind, details, SIZE[1])), layout="constrained")
-        FigureCanvasSVG(figure)
+        canvas = FigureCanvasSVG(figure)
         ax = plots.draw_alone(curve.kind, columns, details, figure)
         backgrounds: list[Any] = [figure, ax, *ax.child_axes]
         for background in backgrounds:
@@ -158,7 +158,7 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
         stream = io.StringIO()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph", UserWarning)  # text is drawn by the fonts of the reader
-            figure.savefig(stream, format="svg", metadata={"Date": None})
+            canvas.print_svg(stream, metadata={"Date": None})  # savefig would draw twice
     label = f"{label}. {plots.describe(curve.kind, curve.columns, details)}"
     root = inlined(stream.getvalue(), prefix, label)
     marks = plots.marks(curve.kind, columns, details)

@@ -1,8 +1,7 @@
-"""Findings as text for a terminal, and as an HTML fragment for a notebook."""
+"""Findings as text for a terminal."""
 
 from __future__ import annotations
 
-import html
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -101,36 +100,7 @@ def claim_lines(rows: Sequence[Row], width: int, most: int = MAX_CLAIMS) -> list
     return [text.rstrip() for text in lines]
 
 
-def as_html_fragment(findings: Findings) -> str:
-    """Return the verdict and the measurements as HTML for a notebook; all text is escaped."""
-    measurements = [m for _, part in parts(findings.measurements, findings) for m in part]
-    heading, *lines = _rows(measurements, findings)
-    tags = ["th" if m.decides else "td" for m in measurements]  # bold, like the headings
-    claims = [[plain(cell) for cell in row[:-1]] for row in rows_of(findings.verdict.claims)]
-    verdict = findings.verdict
-    notes = "".join(
-        f"<li>{html.escape(plain(f'{label}: {text}' if label else text, LONGEST_SENTENCE))}</li>"
-        for label, text in verdict.lines
-    )
-    mark = MARKS[tone_of(findings.kind, verdict)[0]]
-    return (
-        f"<p><strong>{mark} {html.escape(plain(verdict.headline, LONGEST_SENTENCE))}</strong></p>"
-        f"{_html_table(HEADINGS, claims, ['td'] * len(claims))}<ul>{notes}</ul>"
-        f"<details><summary>Measurements</summary>{_html_table(heading, lines, tags)}</details>"
-    )
-
-
-def _html_table(heading: Sequence[str], rows: Sequence[Sequence[str]], tags: Sequence[str]) -> str:
-    """Return a table whose rows have cells of these tags."""
-    head = "".join(f"<th>{name}</th>" for name in heading)
-    body = "".join(
-        "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in row) + "</tr>"
-        for tag, row in zip(tags, rows, strict=True)
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _rows(measurements: Sequence[Measurement], findings: Findings) -> list[tuple[str, ...]]:
+def measurement_rows(measurements: Sequence[Measurement], findings: Findings) -> list[tuple[str, ...]]:
     """Return the headings and the cells; empty columns are left out, except that of the values."""
     columns = {
         "measurement": [plain(m.label) for m in measurements],
@@ -151,7 +121,7 @@ def _measurements(measurements: Sequence[Measurement], findings: Findings, width
     if not measurements:
         return []
     found = parts(measurements, findings)
-    heading, *rows = _rows([m for _, part in found for m in part], findings)
+    heading, *rows = measurement_rows([m for _, part in found for m in part], findings)
     kept = [k for k, name in enumerate(heading) if name != ROUNDING]
     head, *lines = _aligned([tuple(row[k] for k in kept) for row in (heading, *rows)], width)
     table = [head]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import as_number, check_level
 from calibrant.scores.skill_rows import (
+    HEAVY_ROWS,
     MIN_DECIDING_ROWS,
     MIN_ROWS,
     Compared,
@@ -28,7 +28,6 @@ from calibrant.scores.skill_rows import (
     kept_for_skill,
 )
 
-HEAVY_ROWS = 0.05  # share of the rows: of those that lose most, and of those that raise the skill most
 MAX_ROWS_NAMED = 10
 
 
@@ -109,23 +108,16 @@ SKILL = enter(
 
 def skill_interval(summary: SkillRows, options: SkillOptions, level: float) -> ConfidenceInterval:
     found = compared(summary, options)
-    check_outcomes(summary)
-    low, high = found.limits(level)
-    few = float(found.guard.min())
+    if found.others.min() < MIN_ROWS:
+        wanted = f"{MIN_ROWS} outcomes that differ from the most frequent one"
+        raise NotApplicableError(f"limits of skill need {wanted}; got {found.others.min()}. Use more rows")
+    low, high, few = found.limits(level)
+    guard = float(found.guard.min())
     words = f"{found.words}; Student's t with the influence of each row"
-    words += f", of which {few:.3g} effective ones decide" if few < MIN_DECIDING_ROWS else ""
+    if guard < MIN_DECIDING_ROWS:
+        words += f", of which {guard:.3g} effective ones decide{': too few to exclude 0' if few.any() else ''}"
     low, high, S = (_first(column) if found.single else column for column in (low, high, found.S))
     return ConfidenceInterval(low, high, S, level, words, summary.n)
-
-
-def check_outcomes(summary: SkillRows) -> None:
-    """Refuse outcomes that are almost all alike, such as zeros: rows that tell how the others score are too few."""
-    y = summary.kept[0].rows.y
-    for column in y[:, None].T if y.ndim == 1 else y.T:
-        others = column.size - int(np.unique(column, return_counts=True)[1].max())
-        if others < MIN_ROWS:
-            wanted = f"{MIN_ROWS} outcomes that differ from the most frequent one"
-            raise NotApplicableError(f"limits of skill need {wanted}; got {others}. Use more rows")
 
 
 @public
@@ -200,9 +192,8 @@ def _tested(summary: SkillRows, options: SkillTestOptions) -> TestResult:
 
     found = compared(summary, options)
     D = len(found.S)
-    low, high = found.limits(options.level, D)
+    low, high, few = found.limits(options.level, D)
     guard, error = found.guard, found.standard_error
-    few = (guard < MIN_DECIDING_ROWS) & (low <= _added_by_heaviest(found))
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, (found.S - found.bias) / error, np.where(found.bias < found.S, np.inf, -np.inf))
     p = holm(np.where(few, 1.0, stdtr(found.freedom, -t)))
@@ -238,12 +229,6 @@ def _claim(low: float, high: float, few: bool, tolerance: float) -> str:
     if high < 0:
         return "worse"
     return "no better" if high < tolerance else "cannot tell"
-
-
-def _added_by_heaviest(found: Compared) -> FloatArray:
-    """Return what the 5 % of the rows with the largest influence add to the skill of each coordinate."""
-    share = np.sort(found.w[:, None] * found.influence, axis=0) / found.w.sum()
-    return np.asarray(share[-math.ceil(HEAVY_ROWS * len(share)) :].sum(axis=0))
 
 
 def _heavy(found: Compared, d: int) -> tuple[float, float]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.core.annotations import Rng
 from calibrant.core.draw_dependence import lag_one
@@ -27,6 +29,7 @@ from calibrant.scores.energy_score import ENERGY_SCORE, EnergyScoreOptions
 Score = Literal["crps", "energy", "log"]
 MIN_ROWS = 20
 MIN_DECIDING_ROWS = 10.0  # effective rows behind the limits, (Σe²)²/Σe⁴: with fewer, a few rows decide
+HEAVY_ROWS = 0.05  # share of the rows, those that raise the skill or lose most
 DEPENDENT = 0.001  # p-value of the lag-1 test below which draws are scored by the plain CRPS
 OUTCOMES = "the marginal distribution of the outcomes"
 
@@ -121,6 +124,7 @@ class Compared(NamedTuple):
     own: bool  # whether climatology is made of the same outcomes
     words: str
     single: bool
+    others: NDArray[np.int64]  # (D,), outcomes that differ from the most frequent one: only they tell how rows score
 
     @property
     def S(self) -> FloatArray:
@@ -161,12 +165,20 @@ class Compared(NamedTuple):
         """The effective number of rows behind the limits, (Σd²)²/Σd⁴ of centred d = w e."""
         return deciding_rows(self.w[:, None] * (self.influence - self.influence.mean(axis=0)))
 
-    def limits(self, level: float, families: int = 1) -> tuple[FloatArray, FloatArray]:
-        """Return the confidence limits of S, of each of so many coordinates at their share of the error rate."""
+    def limits(self, level: float, families: int = 1) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        """Return the confidence limits of S, of each of so many coordinates at their share of the error rate.
+
+        They contain 0 where a few rows decide, which the last array tells: almost all outcomes are alike, or rows are
+        too few for their variance, and the lower limit is not above 0 without those that raise S most.
+        """
         from scipy.special import stdtrit
 
         half = stdtrit(self.freedom, 1 - (1 - level) / (2 * families)) * self.standard_error
-        return self.S - self.bias - half, self.S + half
+        low, high = self.S - self.bias - half, self.S + half
+        share = np.sort(self.w[:, None] * self.influence, axis=0) / self.w.sum()
+        heaviest = share[-math.ceil(HEAVY_ROWS * len(share)) :].sum(axis=0)
+        few = (self.others < MIN_ROWS) | ((self.guard < MIN_DECIDING_ROWS) & (low <= heaviest))
+        return np.where(few, np.minimum(low, 0.0), low), np.where(few, np.maximum(high, 0.0), high), few
 
 
 def compared(summary: SkillRows, options: SkillOptions) -> Compared:
@@ -194,7 +206,13 @@ def compared(summary: SkillRows, options: SkillOptions) -> Compared:
     else:
         k, k_mean = _climatology(rows, w, options)
         words = f"{words} against {OUTCOMES}, each without its own row"
-    return Compared(c, k, w, w @ c / w.sum(), k_mean, True, other is None, words, not several)
+    others = _others(rows) if several else _others(rows).min(keepdims=True)
+    return Compared(c, k, w, w @ c / w.sum(), k_mean, True, other is None, words, not several, others)
+
+
+def _others(rows: DistributionRows) -> NDArray[np.int64]:
+    columns = rows.y[:, None] if rows.y.ndim == 1 else rows.y
+    return np.array([rows.n - int(np.unique(column, return_counts=True)[1].max()) for column in columns.T])
 
 
 def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArray) -> Compared:
@@ -213,7 +231,8 @@ def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArra
     c = -summary.density if summary.density.size else _log_scores(rows, "prediction")
     k = -summary.climatology_density if other is None else _log_scores(other, "climatology")
     words = "log score less that of the given climatology, in nats"
-    return Compared(c, k, w, w @ c / w.sum(), w @ k / w.sum(), False, False, words, True)
+    others = _others(rows).min(keepdims=True)
+    return Compared(c, k, w, w @ c / w.sum(), w @ k / w.sum(), False, False, words, True, others)
 
 
 def _log_scores(rows: DistributionRows, name: str) -> FloatArray:

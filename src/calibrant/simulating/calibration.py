@@ -15,6 +15,7 @@ from calibrant.core.claims import Claim
 from calibrant.core.evidence import Note, note
 from calibrant.core.findings import Findings, Line, Verdict
 from calibrant.core.pvalues import holm
+from calibrant.core.tabular import Tabular
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.named import Names
@@ -37,7 +38,7 @@ SIGNIFICANT = 0.01  # p-value of a relation between failures and parameters; it 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration:
+class Calibration(Tabular):
     """The fits of `simulate_calibration`."""
 
     y: FloatArray
@@ -64,6 +65,10 @@ class Calibration:
     def __repr__(self) -> str:
         failed = f", {len(self.failures):,} failed" if self.failures else ""
         return f"Calibration({self.n:,} fits{failed}, parameters {', '.join(self.names[:6])})"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        counts = {"fits": self.n, "failed": len(self.failures), "seconds": float(self.seconds.sum())}
+        return {**{name: [count] for name, count in counts.items()}, "parameters": [", ".join(self.names)]}
 
     def ranks(self, **options: Any) -> NDArray[np.int64]:
         """Return the ranks of the parameters among their draws, or those of quantities; options as in `ranks`."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.tabular import Tabular
 from calibrant.errors import CalibrantError, InputError, listing, shown
 from calibrant.inputs.arrays import FloatArray, as_array
 from calibrant.inputs.named import Names, flattened
@@ -21,7 +22,7 @@ MAX_MESSAGE = 300  # characters of the message of an exception that are kept
 
 
 @dataclass(frozen=True)
-class Failure:
+class Failure(Tabular):
     """A fit that failed: its number, its parameter (None if the prior failed), the exception, and its seed.
 
     The seed is the entropy and the spawn key of ``numpy.random.SeedSequence``.

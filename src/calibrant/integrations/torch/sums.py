@@ -40,7 +40,7 @@ def _log_score(rows: Rows, *, clip: Any) -> Scores:
 
 
 def _spiegelhalter_test(rows: Rows, **_: Any) -> Scores:
-    return row_terms(rows.y, rows.p.double())
+    return row_terms(rows.y, rows.p.double(), rows.w)
 
 
 SCORES: dict[str, Callable[..., Scores]] = {
