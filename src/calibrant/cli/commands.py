@@ -202,7 +202,11 @@ def recalibrate(files: tuple[Path, ...], request: Request) -> None:
 )
 @click.argument("map_path", metavar="MAP", type=PATH)
 @click.argument("file", type=PATH)
-@options("apply", output={"metavar": "OUT", "help": "File to write: Parquet, CSV, Arrow or NDJSON."})
+@options(
+    "apply",
+    format={"type": click.Choice(FORMATS), "help": f"{', '.join(FORMATS)}."},
+    output={"metavar": "OUT", "help": "File to write: Parquet, CSV, Arrow or NDJSON."},
+)
 def apply(map_path: Path, file: Path, request: Request) -> None:
     """Write a copy of FILE with predictions recalibrated by MAP.
 

@@ -31,6 +31,7 @@ VERDICTS = {
 """The verdicts on sets of points, on comparisons, and on everything else."""
 WORDS = frozenset(word for words in VERDICTS.values() for word in words)
 ESTIMATES = ("rms_error", "cutoff_error", "coverage")  # columns of the table of groups
+MISSING = "missing"  # how many rows have no prediction; 0 where results do not say it
 SHARES = ("ece", "mce", "rms_error", "cutoff_error", "coverage")  # measurements that lie between 0 and 1
 
 
@@ -170,6 +171,8 @@ def _looked_up(condition: Condition, known: Mapping[str, Found], results: Mappin
 
 def values_of(results: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
     """Yield the numbers of results with their paths: of measurements, of groups, and of the worst group."""
+    if results.get("kind") == "binary":
+        yield from ((path, Found(0.0)) for path in (MISSING, f"{MISSING}.share"))
     for measurement in measurements(results):
         name, numbers = str(measurement["name"]), _numbers(measurement, results)
         rounding = numbers.get("rounding", 0.0)
@@ -240,7 +243,7 @@ def _refuse_impossible(condition: Condition, path: str, limit: float) -> None:
     names = path.split(".")
     of_groups = names[0] in ("groups", "worst_group") and names[-1] in (*ESTIMATES, "estimate", "low", "high")
     of_all = names[0] in SHARES and names[-1] not in ("excess", "statistic")
-    is_share = names[-1] == "pvalue" or of_all or of_groups
+    is_share = names[-1] == "pvalue" or of_all or of_groups or names == [MISSING, "share"]
     holds = COMPARISONS[condition.op]
     if is_share and not (holds(0.0, limit) or holds(1.0, limit) or (holds(0, 0) and 0 <= limit <= 1)):
         hint = f"; for percentage points write {limit / 100:g}" if 1 < limit <= 100 and names[-1] != "pvalue" else ""

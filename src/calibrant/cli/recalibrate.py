@@ -23,6 +23,7 @@ from calibrant.cli.audit import (
 from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, split_labels
 from calibrant.cli.group import in_option_words
+from calibrant.cli.missing import with_predictions
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, doing, emit, refuse_results, tell
 from calibrant.core.words import confidence_words, number, short_limits
@@ -83,6 +84,7 @@ def fitted(
     if request.time is not None:
         labels = dict.fromkeys((*scan.columns.groups, request.time))
         scan = replace(scan, columns=replace(scan.columns, groups=tuple(labels)))
+    scan, missing = with_predictions(scan, columns, request)
     reading, rows, batch = _read(scan)
     arguments = _arguments(rows, batch, columns, request)
     try:
@@ -90,7 +92,9 @@ def fitted(
         found = _fit(arguments)
     except InputError as problem:
         raise within_files(problem, files, reading, columns) from problem
-    tell_kept(scan, rows)
+    tell_kept(scan, rows, missing)
+    if missing is not None:
+        tell(missing.line.text)
     measurable = not request.no_gain and SCORES[columns.kind]
     gain = _gain(arguments, request) if measurable else None
     is_shrunken = gain is not None and found.common is not None and found.method != "identity"
