@@ -38,3 +38,4 @@ def test_every_command_of_the_guide_runs(run, require, small_examples, guide):
             assert "inside calibrant" not in done.err
             ends.append(done.code)
     assert ends == ENDS[guide]
+    require("matplotlib.pyplot").close("all")
