@@ -45,9 +45,10 @@ def commands() -> None:
 def audit(files: tuple[Path, ...], request: Request) -> None:
     """Say whether the predictions in FILE can be trusted.
 
-    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Columns that are not named are taken where only
-    one of each could be meant, or only one has a name such as label or score, and otherwise listed. COLUMNS are a
-    pattern such as 'p_*', or names separated by commas. Without -o and --json, the results are printed.
+    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ, or with --format a log of lm-evaluation-harness (lm-eval) or
+    Inspect (inspect). Columns that are not named are taken where only one of each could be meant, or only one has a
+    name such as label or score, and otherwise listed. COLUMNS are a pattern such as 'p_*', or names separated by
+    commas. Without -o and --json, the results are printed. Rows without a value of --p are counted and not judged.
 
     FILE may also be a folder, or a pattern in quotes such as 'scores/*.parquet': all its files are one set of rows.
     A folder named date=2024-01-31 gives its rows a column date. With more than 20 million rows, probabilities are read
