@@ -1,7 +1,7 @@
 """Make the picture of the README, a report in a real browser, or tell whether it is older than the page.
 
-    python scripts/picture.py            # needs Chromium and the extra `test`
-    python scripts/picture.py --check    # exit status 1 if the text or the style of the page has changed since
+python scripts/picture.py            # needs Chromium and the extra `test`
+python scripts/picture.py --check    # exit status 1 if the text or the style of the page has changed since
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
+from playwright.sync_api import sync_playwright
 
 import calibrant as cb
 
@@ -44,8 +45,6 @@ def digest(text: str) -> str:
 
 def taken(text: str, path: Path) -> None:
     """Open a page in Chromium and keep its first screen, with the digest of the page."""
-    from playwright.sync_api import sync_playwright
-
     with sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
         browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         place = Path(folder) / "report.html"

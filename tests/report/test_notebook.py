@@ -48,6 +48,14 @@ class TestRecords:
         same = ["estimate", "0", "method", "by hand", "n", "3"]
         assert read(result, "td") == [*same, "1.500", "0.250", "2.500", "< 0.001"]
 
+    def test_maps_of_groups(self, read):
+        intervals = cb.Intervals(np.zeros(600), np.ones(600), 0.9)
+        found = cb.recalibrate(P**2, intervals, method="scale", groups=PARTS["<b>part"])
+        cells = read(found, "td")
+        for k, fitted in enumerate(found.parameters["groups"], start=1):
+            assert cells[cells.index(f"parameters groups {k} scale") + 1] == f"{fitted['scale']:#.4g}"
+        assert not {"boundary", "warnings", "levels"} & set(cells)  # empty
+
     def test_all_results(self, for_each):
         draws = cb.Samples(RNG.normal(size=(60, 9, 2)))
         found = {

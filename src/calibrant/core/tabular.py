@@ -42,10 +42,10 @@ def displayed(how: str, value: Any) -> str:
 
 
 def _entries(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield names and values; those of records, mappings and tuples of arrays inside bear both names."""
+    """Yield names and values; those of records, mappings, and tuples of arrays or mappings inside bear both names."""
     for name, value in values.items():
         inside = vars(value) if is_dataclass(value) else value
-        if isinstance(value, tuple) and any(isinstance(part, np.ndarray) for part in value):
+        if isinstance(value, tuple) and any(isinstance(part, (np.ndarray, Mapping)) for part in value):
             inside = dict(enumerate(value, start=1))
         if isinstance(inside, Mapping):
             short = (f"{key:.4g}" if isinstance(key, float) else key for key in inside)
@@ -62,6 +62,7 @@ def _column(value: Any, rows: int) -> list[Any]:
         return list(value)  # names of the rows
     if hasattr(value, "item") and not np.ndim(value):
         value = value.item()
+    value = None if isinstance(value, tuple) and not value else value
     return [value if value is None or isinstance(value, (Number, str)) or _is_pair(value) else shown(value)] * rows
 
 

@@ -64,9 +64,9 @@ def audit(findings: Findings) -> str:
 
 
 def _framed(content: str) -> str:
-    """Return a result with its style, which is nested, so nothing else in the notebook takes it on."""
-    style = style_sheet("notebook.css", "pictures.css")
-    return f'<style>.calibrant {{\n{style}}}</style><div class="calibrant">{words.without_direction(content)}</div>'
+    """Return a result with its style, which holds inside it alone; the class, twice, outweighs a notebook."""
+    style = f".calibrant.calibrant {{\n{style_sheet('notebook.css', 'pictures.css')}}}"
+    return f'<style>{style}</style><div class="calibrant">{words.without_direction(content)}</div>'
 
 
 def _headline(value: Verdict, tone: str = "") -> str:
@@ -95,7 +95,7 @@ def _measurements(findings: Findings) -> str:
 
 
 def _drawn(value: Curve, title: str) -> str:
-    identity = crc32(repr([value.kind, *(column.tolist() for column in value.columns.values())]).encode())
+    identity = crc32(b"".join(column.tobytes() for column in value.columns.values()))
     try:
         return picture(value, f"c{identity:08x}", title, points=POINTS, places=PLACES)
     except MissingExtraError:
@@ -135,5 +135,5 @@ def _table(headings: Texts, rows: Sequence[Texts], numeric: Places = (), bold: P
         return f"<tr{kind}>{cells}</tr>"
 
     body = "".join(line(row, "td", ' class="decides"' if k in bold else "") for k, row in enumerate(rows))
-    more = f"<p>{total - len(rows):,} more: <code>.to_frame()</code></p>" if total > len(rows) else ""
+    more = f"<p>… {total - len(rows):,} more</p>" if total > len(rows) else ""
     return f'<div class="scroll"><table><thead>{line(headings, "th")}</thead><tbody>{body}</tbody></table></div>{more}'
