@@ -39,7 +39,7 @@ def isotonic_blocks(event_weight: NDArray[Any], weight: NDArray[Any]) -> FittedB
     del frequency
     w, e = np.add.reduceat(weight, starts), np.add.reduceat(event_weight, starts)
     fit = isotonic_regression(e / w, weights=w.astype(np.float64)).x
-    return FittedBlocks(np.clip(fit, 0.0, 1.0), w, e, np.diff(starts, append=weight.size))
+    return FittedBlocks(np.clip(fit, 0.0, 1.0), w, e, np.append(starts[1:], weight.size) - starts)
 
 
 def isotonic_fit(event_weight: NDArray[Any], weight: NDArray[Any]) -> FloatArray:
