@@ -22,6 +22,7 @@ from calibrant.core.bins import bin_of
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.core.ordered import Ordered
+from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.clusters import Clusters, size_of_clusters
 from calibrant.probabilities.size import size_of
@@ -202,7 +203,8 @@ class ClassTruth:
 def map_value(claim: Claim, y: NDArray[Any], known: Any, options: Mapping[str, Any]) -> float:
     """Return the true gain of the map of an audit on new rows with these scores, or the true calibration error.
 
-    The gain is that of the map that was fitted on all rows; what it gains depends on the outcomes that were drawn.
+    The gain is that of the map that was fitted on all rows; what it gains depends on the outcomes that were drawn. That
+    of maps of groups is the gain over the common map.
     """
     if not isinstance(known, (BinaryTruth, ClassTruth)):
         raise UnknownClaimError(claim)
@@ -216,13 +218,20 @@ def map_value(claim: Claim, y: NDArray[Any], known: Any, options: Mapping[str, A
     if claim.quantity == "calibration_error":
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.average(np.where(Q > 0, Q * np.log(Q / P), 0.0).sum(axis=1), weights=w))
-    data, _ = calibration_sample(rows, options.get("clusters"))
+    grouping = None
+    if claim.subject.kind == "covariates":
+        labels = known.groups[claim.subject.name.removeprefix("maps by ")]
+        names, code = np.unique(labels.astype(str), return_inverse=True)
+        grouping = Grouping(code, names.tolist())
+    data, _ = calibration_sample(rows, options.get("clusters"), grouping)
     found = fit(data, METHOD[data.kind], OPTIONS)
     total = np.zeros(len(P))
     for k in range(P.shape[1]):
         possible = np.flatnonzero(Q[:, k] > 0)
         one = replace(data, rows=replace(rows.take(possible), y=np.full(possible.size, k, rows.y.dtype)))
-        before, after = scores_before(one, OPTIONS), scores_after(found, one, OPTIONS)
+        one = one if grouping is None else replace(one, group=grouping.code[possible])
+        before = scores_before(one, OPTIONS) if found.common is None else scores_after(found.common, one, OPTIONS)
+        after = scores_after(found, one, OPTIONS)
         gained = np.subtract(before, after, out=np.zeros(possible.size), where=before != after)  # both may be infinite
         total[possible] += Q[possible, k] * gained
     return float(np.average(total, weights=w))

@@ -34,7 +34,11 @@ REDRAWS = 99
 PROCEDURE = "claims"
 SAME = 1e-6  # difference of what is expected of calibrated predictions up to which it is right
 FAULTS = ("miscalibrated", "below", "above")  # kinds of claims that accuse
-OF_MAPS = ("recalibration_gain", "calibration_error")  # quantities of a map that was fitted on the rows
+OF_MAPS = (
+    "recalibration_gain",
+    "group_maps_gain",
+    "calibration_error",
+)  # quantities of a map that was fitted on the rows
 PAGES, FALSE_PAGES, ALARMS, SILENT = "pages", "false pages", "false alarms", "pages without claims"
 
 

@@ -164,7 +164,7 @@ def measured(estimate, low, high):
         0.6, 0.6 - estimate, estimate, low, high, 0.99, 0.1, 0.0, np.zeros(0), "temperature", "log", 500, ("x",), ""
     )
     fitted = Recalibration("classes", "temperature", {"slope": 0.5, "temperature": 2.0}, 500)
-    return GainAndMap(gain, fitted, CrossFitted(np.zeros(0)))
+    return GainAndMap(gain, fitted, CrossFitted(np.zeros(0), np.zeros(0)))
 
 
 @pytest.mark.parametrize(
@@ -201,3 +201,37 @@ def test_rows_of_an_audit_are_not_named_because_they_are_sorted():
     k = np.arange(1000)
     said = notes(audited((k < 5) | ((k >= 960) & (k % 2 == 0)), np.where(k < 960, 0.001, 0.5)))
     assert said["gain without limits"]["why"].endswith("and limits that cover need 25. Use more rows")
+
+
+class TestMapsOfGroups:
+    """One of three groups of 1,000 rows has logits that are 1 higher."""
+
+    rng = np.random.default_rng(3)
+    group = np.repeat(["a", "b", "c"], 1000)
+    p = rng.uniform(0.1, 0.9, 3000)
+    y = (rng.random(3000) < 1 / (1 + np.exp(-np.log(p / (1 - p)) - (group == "b")))).astype(int)
+
+    def claims(self, y, p, **given):
+        verdict = cb.audit(y, p, resamples=99, **given).verdict
+        found = [each for each in verdict.claims if each.subject.name.startswith("maps by")]
+        return found, [line.text for line in verdict.lines if "one map for each group" in line.text]
+
+    def test_what_they_gain_is_said_where_a_group_is_off(self):
+        groups = {"plan": self.group, "other": np.arange(3000) % 2}
+        (claim,), (line,) = self.claims(self.y, self.p, groups=groups)
+        same = {"method": "logistic", "groups": self.group, "baseline": "common", "level": 0.995}
+        gain = cb.recalibration_gain(self.y, self.p, **same)
+        assert (claim.kind, claim.subject.name, claim.level) == ("gain", "maps by plan", pytest.approx(0.995))
+        assert claim.estimate == pytest.approx(gain.estimate, rel=0.1)  # other folds
+        assert line.startswith(
+            "one map for each group, recalibrate with groups=plan (--by plan), beyond the common map:"
+        )
+        order = np.random.default_rng(0).permutation(3000)
+        again, _ = self.claims(self.y[order], self.p[order], groups={k: v[order] for k, v in groups.items()})
+        assert again == [claim]
+
+    def test_nothing_is_said_of_groups_that_are_right_and_of_classes(self):
+        right = (self.rng.random(3000) < self.p).astype(int)
+        assert self.claims(right, self.p, groups=self.group) == ([], [])
+        P = np.stack([1 - self.p, self.p], axis=1)
+        assert self.claims(self.y, P, groups=self.group) == ([], [])

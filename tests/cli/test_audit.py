@@ -171,7 +171,7 @@ def test_groups_may_be_missing_or_predict(run, folder, frame):
         ("--y left --p-cols 'sc*'", "only one column of data.csv matches 'sc*': 'score'. If it is the proba"),
         ("--y left --p-cols '*'", "column 'left' is named by --y and by --p-cols '*'"),
         (f"{NAMED} --where 'age > 900'", "data.csv has nothing to measure: --where 'age > 900' keeps none of the"),
-        ("--y churned --p score", "name the event with --pos-label (in data.csv, y is column 'churned'"),
+        ("--y segment --p score", "name the event with --pos-label (in data.csv, y is column 'segment'"),
         ("--y left --p age", "prediction must lie in [0, 1]; row 0 is"),
         ("--y left --p segment", "must contain numbers; row 0 (counted from 0) is the text "),
         (f"{NAMED} --pos-label yes", "'yes' (--pos-label) is not a value of column 'left', which contains numbers"),
@@ -188,10 +188,15 @@ def test_what_does_not_fit_the_file(refused, data, options, sentence):
 
 def test_rows_are_counted_as_they_are_kept(refused, folder):
     (folder / "data.csv").write_text("y,p,s\n1,0.5,a\n0,,b\n1,0.25,b\n0,7,b\n")
-    assert refused("audit", "data.csv", "--y y --p p") == (
+    assert refused("audit", "data.csv", "--y p --p y") == (
         "column 'p' of data.csv has no value in 1 of 4 rows, the first of them row 1 (counted from 0). "
         "Repair them, or leave them out with --where 'p is not null'"
     )
+    sentence = refused("audit", "data.csv", "--y y --p p")
+    assert "row 2 is 7.0" in sentence
+    assert sentence.endswith("rows are counted from 0 among the rows that have a prediction)")
+    sentence = refused("audit", "data.csv", "--y y --p p --where 's = b'")
+    assert sentence.endswith("rows are counted from 0 among the rows that --where keeps and that have a prediction)")
     sentence = refused("audit", "data.csv", "--y y --p p --where 'p is not null and s = b'")
     assert "row 1 is 7.0" in sentence
     assert sentence.endswith("rows are counted from 0 among the rows that --where keeps)")

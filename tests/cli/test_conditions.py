@@ -177,7 +177,14 @@ NOT_MEASURED = [
     ("groups.plan.a > 0.05", "Write 'groups.plan.a.estimate > 0.05'"),
     ("max(groups.plan.ece) > 0.05", "Write 'max(groups.plan.estimate) > 0.05'"),
     ("worst_group.frob > 1", "worst_group has no field 'frob' here; it has 'n', 'predicted', 'bias', 'bias_low', "),
-    ('"groups.plan = d.estimate" > 1', "nothing called 'groups.plan.d.estimate' was measured. Did you mean"),
+    (
+        '"groups.plan = d.estimate" > .1',
+        ["no group 'plan.d'; groups are 'plan = c', ", "Write 'groups.plan."],
+    ),
+    ("groups.plan.d.ece > 0.05", ".estimate > 0.05'"),
+    ("groups.b.bias > 0.05", "Write 'groups.plan.b.bias > 0.05'"),
+    ("plan.b.bias > 0.05", "Write 'groups.plan.b.bias > 0.05'"),
+    ("b.bias > 0.05", "Write 'groups.plan.b.bias > 0.05'"),
 ]
 
 
@@ -273,3 +280,13 @@ def test_conditions_on_groups_that_cannot_be_judged(refuses):
         cases.append((f"{path} > 5", grouped("g = a", "g = b"), "can never be true"))
     refuses(judged, cases)
     assert judged("verdict = within", results).failed  # it names no group
+
+
+def test_the_error_of_the_coverage_of_a_group():
+    """In group a 60 of 100 outcomes lie inside; of 80 % intervals that is off by 0.2, and of 40 % intervals too."""
+    y, plan = np.where(np.arange(200) < 40, 5.0, 0.0), np.repeat(["a", "b"], 100)
+    for levels, shape in ((0.8, 200), ([0.4, 0.8], (200, 2))):
+        found = cb.audit(y, cb.Intervals(-np.ones(shape), np.ones(shape), levels), groups={"plan": plan}, resamples=19)
+        outcome = judged("groups.plan.a.coverage_error > 0.15", found.findings.to_dict())
+        assert outcome.failed
+        assert outcome.found.value == pytest.approx(0.2)

@@ -1,4 +1,4 @@
-"""The guide to the command line: its cells run, and its commands end as it says."""
+"""The guides with commands: their cells run, and their commands end as they say."""
 
 import re
 import shlex
@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "command_line.md"
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
+ENDS = {
+    "command_line": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 2, 0, 0, 0],
+    "language_models": [0, 0, 0, 0, 0, 0],
+}
 CELL = re.compile(r"```\{code-cell\} (?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL)
 
 
@@ -17,11 +21,12 @@ def commands(text):
         yield shlex.split(command), bool(otherwise)
 
 
-@pytest.mark.skipif(not GUIDE.exists(), reason="the documentation is not part of this copy")
-def test_every_command_of_the_guide_runs(run, require, small_examples):
+@pytest.mark.skipif(not GUIDES.exists(), reason="the documentation is not part of this copy")
+@pytest.mark.parametrize("guide", ENDS)
+def test_every_command_of_the_guide_runs(run, require, small_examples, guide):
     require("polars")
     ends, namespace = [], {}
-    for cell in CELL.finditer(GUIDE.read_text("utf-8")):
+    for cell in CELL.finditer((GUIDES / f"{guide}.md").read_text("utf-8")):
         if cell["language"] == "python":
             if ":tags:" not in cell["text"]:
                 exec(cell["text"], namespace)
@@ -32,4 +37,4 @@ def test_every_command_of_the_guide_runs(run, require, small_examples):
             assert done.code == 0 or may_fail, done
             assert "inside calibrant" not in done.err
             ends.append(done.code)
-    assert ends == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 2, 0, 0, 0]
+    assert ends == ENDS[guide]

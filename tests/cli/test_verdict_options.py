@@ -182,6 +182,8 @@ class TestPercentages:
         found = run("audit", percentages, NAMED, "--percent", "--json").results
         expected = cb.audit(columns["left"], np.array(columns["score"]) * 100 / 100).findings.to_dict()
         assert found["sections"][0] == expected["sections"][0]
+        streamed = run("audit", percentages, NAMED, "--percent --stream --json").results
+        assert streamed["verdict"] == found["verdict"]
 
     def test_a_map_and_its_copy(self, run, percentages, columns):
         words = f"{NAMED} --percent --method isotonic --no-gain -o map.json"
@@ -195,7 +197,6 @@ class TestPercentages:
         ("options", "sentence"),
         [
             ("--y age --lower w --upper age --level 0.9 --percent", "--percent divides probabilities (--p, --p-cols)"),
-            (f"{NAMED} --percent --stream", "--percent needs all rows at once; leave out --stream"),
             (NAMED, "On the command line add --percent (in percent.csv"),
         ],
     )

@@ -12,6 +12,7 @@ from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Case, Error, Evidence, Family, Needed, Note, Subject, Whole, note
 from calibrant.core.findings import Setting
 from calibrant.judging.judge import judge, usual_tolerances
+from calibrant.judging.voice import statement
 
 NAN = math.nan
 
@@ -95,6 +96,19 @@ class TestParts:
     def test_a_group_that_may_be_beyond_leaves_it_open(self, leaves_open, expected):
         group = groups(error(0.06, 0.03, 0.09, 0.001, name="a"), leaves_open=leaves_open)
         assert status(CALM, 0.05, group) == expected
+
+    def test_what_leaves_it_open_stands_first(self):
+        """A group that may be beyond, or covariates that matter without a region that does."""
+        group = groups(error(0.06, 0.03, 0.09, 0.001, name="a"))
+        relation = Evidence(Subject("covariates", name="2 covariates"), "relation", math.nan, pvalue=0.01)
+        searched = Family("covariates", (), 2, pvalue=0.01, instead=relation)
+        for family, subject in ((group, "a"), (searched, "2 covariates")):
+            verdict = judge(Case(CALM, (family,)), setting(0.05))
+            assert (verdict.status, verdict.claims[0].subject.name) == ("cannot tell", subject)
+        assert (
+            statement(verdict.claims[0])
+            == "predictions are off with 2 covariates, and no region stands out (p = 0.010)"
+        )
 
     def test_a_small_error_of_a_group_changes_nothing(self):
         small = error(0.006, 0.003, 0.009, 0.001, name="a", mean=0.3)

@@ -200,6 +200,7 @@ def test_every_note_has_words(key):
                 "shares": [0.5],
                 "ranges": [(0.0, 0.3)],
                 "counts": [(2, "things")],
+                "missing by group": [("task = law", 1, 2)],
             }
             values[field] = (0.1, 0.2) if "limits" in spec else several.get(spec, 0.95 if spec == "level" else 3)
     label, text = text_of(Note(key, values))

@@ -38,6 +38,7 @@ def maps():
     knots = np.sort(rng.uniform(size=4))
     square = {"matrix": rng.normal(size=(3, 3)), "bias": np.array([1e-300, -0.0, 1.7e308])}
     ridge, two = FitOptions("log", ridge=(0.01, 1.0)), np.array([0.8, 0.95])
+    flat = {"intercept": 0.25, "slope": 0.1 + 0.2}
     shifts = {"groups": ({"shift": np.array([0.1, math.inf])}, {"shift": np.array([-1.5, 0.2])})}
     return {
         "beta": beta(),
@@ -48,6 +49,7 @@ def maps():
         "each": Recalibration("classes", "one-vs-rest", {"maps": (logistic(),) * 2}, 7, classes=(0, 1)),
         "one level": Recalibration("intervals", "shift", {"shift": np.array([0.3])}, 9, levels=np.array([0.9])),
         "groups": Recalibration("intervals", "shift", shifts, 37, levels=two, groups=("a", 2)),
+        "shrunk": Recalibration("binary", "logistic", {**flat, "groups": (flat, flat)}, 60, groups=("a", 2)),
         "columns": Recalibration("sets", "relevel", {"column": np.array([1, 2])}, 40, levels=np.array([0.6, 0.8])),
         "identity": Recalibration("distributions", "identity", {}, 12, FitOptions("log")),
         "unnamed sets": Recalibration("sets", "identity", {}, 12),
@@ -161,7 +163,10 @@ REFUSED = {
     "unknown smoothing": (("clipped", "options", "smoothing"), "laplace", ["options", "smoothing"]),
     "classes of a binary map": (("beta", "classes"), [0, 1], ["classes", "null"]),
     "levels of a binary map": (("beta", "levels"), [0.9], ["levels", "null"]),
-    "groups of a method without": (("beta", "groups"), ["a"], ["groups", "null"]),
+    "groups of a method without": (("table", "groups"), ["a"], ["groups", "null"]),
+    "a slope of a group that is text": (("shrunk", "parameters", "groups", 1, "slope"), "1", ["groups[1].slope"]),
+    "a common slope that is text": (("shrunk", "parameters", "slope"), "1", ["parameters.slope", "number"]),
+    "an unknown common parameter": (("shrunk", "parameters", "b"), 1, ["parameters.'b'", "unknown"]),
     "no rows": (("beta", "n"), 0, ["n ", "at least 1"]),
     "half a row": (("beta", "n"), 60.5, ["n ", "whole"]),
     "an unknown score": (("beta", "score"), "crps", ["score", "brier"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -43,6 +43,7 @@ def audit(
     calibration_size: int | None = None,
     covariates: Any = None,
     part: float | None = None,
+    metrics: Sequence[Callable[..., Any] | str] = (),
     log_density_y: ArrayLike | None = None,
     quantity: Quantities | None = None,
     log_likelihood: Quantity | None = None,
@@ -94,6 +95,9 @@ def audit(
     part
         With `covariates`: a share of the rows, 1/2 to 1/16; "within" then means that no such part of the rows that one
         covariate cuts out is off by more than the tolerance either.
+    metrics
+        Further metrics to be shown, as verbs or their names, such as a metric of your own (``enter_mean``), with
+        confidence limits where these are known.
     log_density_y
         For `Samples` with `log_density`: the log density of the predicted distribution at each outcome, (n,).
     quantity, log_likelihood, draws
@@ -160,7 +164,7 @@ def audit(
     if covariates is not None:
         found = setting.covariates or read_covariate_table(covariates, rows.n, keep)
         setting = replace(setting, covariates=found, part=share)
-    return job.audit_of(Facts(rows, rows.n), groupings, setting)
+    return job.audit_of(Facts(rows, rows.n), groupings, setting, metrics)
 
 
 def _refuse_dask(**given: Any) -> None:

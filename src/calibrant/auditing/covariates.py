@@ -119,7 +119,9 @@ def _family(found: TestResult, residuals: Residuals, families: int, part: float 
         larger = tuple(limits[share] for share in sorted(limits) if share > part)
         required = replace(limits.get(part) or part_evidence(Part(part, 1.0), of, found.n), explanation=larger)
     given = found.details["given"]
-    return Family("covariates", tuple(regions), given, True, pvalue=p, beside=tuple(beside), required=required)
+    searched = Subject("covariates", name="1 covariate" if given == 1 else f"{given} covariates")
+    relation = Evidence(searched, "relation", math.nan, rows=found.n, test="conditional_test", pvalue=p)
+    return Family("covariates", tuple(regions), given, True, True, p, tuple(beside), relation, required)
 
 
 def region_evidence(region: Region, column: Column, unit: float) -> Evidence:

@@ -31,6 +31,7 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.options import check_choice, check_level
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
@@ -84,6 +85,7 @@ def interval(
     `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
                                        and 100 others, on; for distributions from 100 rows on
+    means of row scores of a user      as `coverage` if scores are 0 or 1 and the `range` is (0, 1), else ``"t"``
     `skill`                            ``"t"``: Student's interval with the influence of each row, if 20 outcomes differ
                                        from the most frequent one; it contains 0 where a few rows decide
     `skce`                             squares of limits of its root: it + z √top above, it - √own - z √top below
@@ -99,8 +101,8 @@ def interval(
     `smooth_ece`, `smce`               estimate + z s above, estimate - (mean size of smoothed noise + z s) below
     =================================  ================================================================================
 
-    Other metrics are refused, with the reason and with what to use instead. A custom metric provides limits through
-    `Entry.limits`.
+    Other metrics are refused, with the reason and with what to use instead. Student's interval of a user's own mean
+    covers if no score that is large and rare decides it. Other custom metrics provide limits through `Entry.limits`.
 
     Parameters
     ----------
@@ -162,18 +164,38 @@ def interval(
         found, n = limits_of(entry, y, prediction, options, **given, pos_label=pos_label)
         low, high = found.at(level, side)
         return ConfidenceInterval(low, high, found.estimate, level, found.method, n)
-    if entry.name not in METHODS:
+    is_mean = entry.row_scores is not None and entry.outcome
+    if entry.name not in METHODS and not is_mean:
         raise no_interval(entry)
-    check_choice("method", method, *METHODS[entry.name])
     completed = entry.parse(options)
-    if entry.name in MEANS_WITH_INTERVAL and not isinstance(y, Summary):
-        return mean_interval(entry, entry.read(y, prediction, **given, pos_label=pos_label), completed, level)
+    if is_mean and not isinstance(y, Summary):
+        return interval_of_mean(
+            entry, entry.read(y, prediction, **given, pos_label=pos_label), completed, level, method
+        )
+    check_choice("method", method, *METHODS.get(entry.name, (None,)))
     summary = _summary(entry, y, prediction, completed, **given, pos_label=pos_label)
     if isinstance(summary, SkillRows):
         return skill_interval(summary, cast(SkillOptions, completed), level)
     if not isinstance(summary, Moments):
         raise SummaryError(f"interval of {entry.name} reads Moments; got {type(summary).__name__}")
-    return _of_coverage(entry, summary, level, method)
+    return _of_coverage(entry, summary, completed, level, method)
+
+
+def interval_of_mean(
+    entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float, method: Method | None = None
+) -> ConfidenceInterval:
+    """Return the interval of a mean of row scores: of a share if these are 0 and 1, else Student's."""
+    is_share = entry.name == "coverage"
+    if entry.name not in METHODS:
+        assert entry.row_scores is not None
+        scores = entry.row_scores(rows.part(slice(None)), options)
+        is_share = entry.range == (0.0, 1.0) and bool(((scores == 0) | (scores == 1)).all())
+        if not is_share and bool((scores == scores[:1]).all()):
+            raise NotApplicableError(f"every row has the same score, so the spread of {entry.name} is not known")
+    check_choice("method", method, *METHODS["coverage" if is_share else "crps"])
+    if not is_share:
+        return mean_interval(entry, rows, options, level)
+    return _of_coverage(entry, cast(Moments, entry.summarise(rows, options)), options, level, method)
 
 
 def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:
@@ -197,8 +219,10 @@ def _summary(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **gi
     return entry.summarise(entry.read(y, prediction, **given), options)
 
 
-def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method: str | None) -> ConfidenceInterval:
-    estimate = entry.finish(summary, entry.usual)
+def _of_coverage(
+    entry: Entry[Any, Any], summary: Moments, options: Any, level: float, method: str | None
+) -> ConfidenceInterval:
+    estimate = entry.finish(summary, options)
     p, n = summary.mean, summary.n
     chosen = share_method(cast(IntervalMethod | None, method), equal=has_equal_weights(summary))
     if chosen == "clopper-pearson":

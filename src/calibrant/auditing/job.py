@@ -130,7 +130,7 @@ class AuditJob:
         refuse_options_of_other_kinds(rows.kind, own)
         return rows
 
-    def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting) -> Audit:
+    def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting, metrics: Sequence[Any] = ()) -> Audit:
         """Return the audit of these facts; groups are summaries, or of rows at hand their labels."""
         how: Kind = KINDS[facts.rows.kind].audited()
         searches = setting.covariates is not None
@@ -148,7 +148,11 @@ class AuditJob:
         if where is not None and where.related:
             setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
-        case, grouped, sections = found.case, None, found.sections
+        if metrics:
+            from calibrant.auditing.own_metrics import with_metrics  # with the intervals of every verb
+
+            found = with_metrics(found, metrics, facts.rows, setting)
+        case, grouped, sections, further = found.case, None, found.sections, found.further
         if groups:
             sorts = isinstance(facts.rows, (Binary, Classes))  # the rows of each group
             counted = [
@@ -156,7 +160,8 @@ class AuditJob:
                 for each in groups
             ]
             grouped = how.groups(facts.rows, counted, setting)
-            case = replace(case, families=(*case.families, grouped.family))
+            case = replace(case, families=(*case.families, grouped.family), notes=(*case.notes, *grouped.notes))
+            further = (*further, *grouped.further)
         if setting.clusters is None and _may_ask_about_rows(case, facts):
             case = replace(case, notes=(*case.notes, *questions_on_row_order(facts.rows.y, how.errors(facts.rows))))
         caveats = found.caveats
@@ -172,7 +177,7 @@ class AuditJob:
             kind=facts.rows.kind,
             n=facts.n,
             level=setting.level,
-            verdict=verdict_of(case, setting, further=found.further),
+            verdict=verdict_of(case, setting, further=further),
             sections=sections,
             groups=None if grouped is None else grouped.table,
             group_figures=() if grouped is None else grouped.figures,

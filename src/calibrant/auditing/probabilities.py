@@ -21,7 +21,7 @@ from calibrant.auditing.measurements import (
     cutoff_limits,
     measure,
 )
-from calibrant.auditing.recalibration import with_recalibration
+from calibrant.auditing.recalibration import with_group_maps, with_recalibration
 from calibrant.core import words
 from calibrant.core.catalogue import Entry
 from calibrant.core.evidence import ABOVE_0, ALL_ROWS, SMALL_GROUP, Case, Evidence, Subject, Whole, note
@@ -313,10 +313,12 @@ def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells
         return _parts(sized(found, [size_of(grid) for each in cells for grid in each.grids()], level), setting)
     pairs, groupings = rows.pairs(), [each for each in groups if isinstance(each, Grouping)]
     if setting.clusters is None:
-        found = group_test(pairs, groupings, level=level, rng=rng)
-        return _parts(sized(found, sizes_of_groups(pairs, groupings), level), setting)
-    found = clustered_groups(pairs, groupings, setting.clusters, level=level, rng=rng)
-    return _parts(sized(found, clustered_sizes(pairs, groupings, setting.clusters), level), setting)
+        tested = group_test(pairs, groupings, level=level, rng=rng)
+        found = sized(tested, sizes_of_groups(pairs, groupings), level)
+    else:
+        tested = clustered_groups(pairs, groupings, setting.clusters, level=level, rng=rng)
+        found = sized(tested, clustered_sizes(pairs, groupings, setting.clusters), level)
+    return with_group_maps(_parts(found, setting), rows, groupings, setting)
 
 
 def count_groups(rows: Binary | Classes, grouping: Grouping, setting: Setting) -> GroupCells:

@@ -1,23 +1,27 @@
 """What an audit says on the remedy: whether a recalibration map lowers the log score on new rows, and by how much.
 
 The map is logistic for one probability per row and a temperature for class vectors: two parameters or one, fitted in
-milliseconds. It is judged by rows it was not fitted on (`recalibration_gain`). Whether a map helps is another question
-than whether predictions are calibrated, so its claims have a level of their own: they are false with a fifth of the
-error rate of the page. The limits of the gain and the lower limit of the calibration error fail together, because the
-second follows from the first.
+milliseconds. Where a group is off, so is one map for each group, shrunk to the common one. A map is judged by rows it
+was not fitted on (`recalibration_gain`). Whether it helps is another question than whether predictions are calibrated,
+so its claims have a level of their own: they are false with a fifth of the error rate of the page. The limits of the
+gain and the lower limit of the calibration error fail together, because the second follows from the first. What maps of
+groups gain has another fifth, divided by the number of columns of groups: whichever of them is chosen because a group
+is off, its claim has the level of all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from calibrant.core.claims import Claim
-from calibrant.core.evidence import Note, note
-from calibrant.core.findings import Facts, Figure, KindFindings, Measurement, Section, Setting
+from calibrant.core.evidence import Note, Subject, note
+from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting
 from calibrant.core.words import confidence_words, minus
 from calibrant.errors import CalibrantError
+from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.evidence import ADVICE
 from calibrant.probabilities.reliability_curve import reliability_curves
@@ -31,9 +35,11 @@ from calibrant.recalibrating.recalibration import Recalibration
 
 SHARE_OF_ERRORS = 0.2  # of the error rate of the page, for the claims on recalibration
 MAX_NUMBERS = 500_000  # rows times columns that are measured; of more a random sample is
+MAX_GROUPED = 100_000  # rows on which maps of groups are measured
 FOLDS, SEED = 5, 0
 OPTIONS = FitOptions(score="log")
 METHOD = {"binary": "logistic", "classes": "temperature"}
+GROUPED = ("binary",)  # the kinds whose method has maps of groups that are shrunk to a common one
 CODE = """from calibrant import recalibrate
 
 m = recalibrate(y, p, method="{method}")  # rows that did not train the model
@@ -60,13 +66,36 @@ def with_recalibration(found: KindFindings, facts: Facts, setting: Setting) -> K
     )
 
 
-def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tuple[CalibrationRows, Numbers | None]:
+def with_group_maps(found: Grouped, rows: Binary | Classes, groups: Sequence[Grouping], setting: Setting) -> Grouped:
+    """Return what was found about groups with what maps of groups gain, by the groups of the one that is clearest off.
+
+    Class probabilities have no such maps.
+    """
+    off = [each.subject.name for each in found.family.evidence if setting.rejects(each.pvalue)]
+    if not off or rows.kind not in GROUPED:
+        return found
+    data, clusters = calibration_sample(rows, setting.clusters, next(each for each in groups if off[0] in each.names))
+    level = 1 - SHARE_OF_ERRORS * (1 - setting.level) / len(groups)
+    by = ", ".join(part.partition(" = ")[0] for part in off[0].split(", ") if " = " in part)
+    try:
+        gain = audited_gain(data, clusters, level).gain
+    except CalibrantError:  # the map of all rows says why
+        return found
+    claim = replace(gain_claim(gain), subject=Subject("covariates", name=f"maps by {by}"))
+    of_maps = f"one map for each group, recalibrate with groups={by} (--by {by}), beyond the common map"
+    return found._replace(notes=(gain_note(claim, of_maps, gain.score, gain.note),), further=(claim,))
+
+
+def calibration_sample(
+    rows: Binary | Classes, clusters: Numbers | None, groups: Grouping | None = None
+) -> tuple[CalibrationRows, Numbers | None]:
     """Return the rows on which a map is measured, and their clusters: all, or a random sample of whole clusters.
 
     Rows are sorted, so the folds do not depend on the order in which they came. The choice of a sample does.
     """
     columns = rows.K
-    most, rng = MAX_NUMBERS // columns, np.random.default_rng(SEED)
+    most = MAX_NUMBERS // columns if groups is None else MAX_GROUPED
+    rng = np.random.default_rng(SEED)
     chosen = np.arange(rows.n)
     if rows.n > most and clusters is None:
         chosen = rng.choice(rows.n, most, replace=False, shuffle=False)
@@ -78,9 +107,12 @@ def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tupl
         used[order[np.cumsum(size[order]) <= most]] = True
         chosen = np.flatnonzero(used[clusters])
     some = rows.take(chosen)
-    order = np.lexsort((some.w, some.y, *np.atleast_2d(some.prediction.T)))
+    group = np.zeros(some.n, np.intp) if groups is None else groups.code[chosen]
+    order = np.lexsort((group, some.w, some.y, *np.atleast_2d(some.prediction.T)))
     some = some.take(order)
     data = CalibrationRows(some, some.kind, None if columns == 1 else tuple(range(columns)), is_sample=True)
+    if groups is not None:
+        data = replace(data, groups=tuple(groups.names), group=group[order])
     if clusters is None:
         return data, None
     return data, np.unique(clusters[chosen[order]], return_inverse=True)[1].astype(np.intp)
@@ -97,9 +129,11 @@ def audited_gain(data: CalibrationRows, clusters: Numbers | None, level: float) 
             f"it takes {MIN_ROWS} rows, {MIN_RARER} of the rarer outcome, and {FOLDS} clusters if rows depend on each "
             "other"
         )
-    repeats = REPEATS if data.n <= MAX_ROWS_REPEATED else 1
-    plan = Plan(METHOD[data.kind], Dealing(data.n, FOLDS, clusters), repeats, level, np.random.default_rng(SEED))
-    return measured_gain(data, OPTIONS, plan, recalibrated=True)
+    by_group = data.groups is not None
+    repeats = REPEATS if data.n <= MAX_ROWS_REPEATED and not by_group else 1
+    rng = np.random.default_rng(SEED)
+    plan = Plan(METHOD[data.kind], Dealing(data.n, FOLDS, clusters), repeats, level, rng, over_common=by_group)
+    return measured_gain(data, OPTIONS, plan, recalibrated=not by_group)
 
 
 def gain_claims(measured: GainAndMap, data: CalibrationRows) -> tuple[Claim, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 from calibrant.cli.audit import prediction_of
+from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, each_once, find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, Request
@@ -15,7 +17,7 @@ from calibrant.files.lazy_libraries import pl
 from calibrant.files.reading import BATCH
 from calibrant.files.rewriting import WRITTEN, Change, rewrite
 from calibrant.files.table_file import TableFile, format_of, open_table
-from calibrant.files.values import Values, depth, roles_of
+from calibrant.files.values import Values, absent, depth, roles_of
 from calibrant.inputs.columns import FromColumns, NamedColumns
 from calibrant.recalibrating.recalibration import Recalibration
 
@@ -37,10 +39,13 @@ def run(map_path: Path, file: Path, request: Request) -> None:
     table = open_table(file, format=request.format, dialect=request.dialect)
     work = Work(found, request, table)
     try:
-        rows = rewrite(table, work.change(), output, request.dialect)
+        with warnings.catch_warnings(record=True, action="always", category=UserWarning) as said:
+            rows = rewrite(table, work.change(), output, request.dialect)
     except InputError:
         work.find_row()
         raise
+    for sentence in dict.fromkeys(str(each.message) for each in said):
+        tell(sentence)
     made = listing(list(work.added), most=4)
     emit(f"{rows:,} row{'' if rows == 1 else 's'} recalibrated by {found.method}; new in {output}: {made}")
 
@@ -58,7 +63,8 @@ class Work:
         p = tuple(name for names in chosen.values() for name in names)
         named = Columns((), p, kind=found.kind, draw_cols=bool(chosen.get("draw_cols")))
         levels = [] if found.levels is None else found.levels.tolist()
-        self.columns = NamedColumns(None, named.prediction_columns(levels, request.crossed or "raise"), groups=groups)
+        prediction = named.prediction_columns(levels, request.crossed or "raise")
+        self.columns = NamedColumns(None, prediction, groups=groups, percent=request.percent)
         self.roles = roles_of(self.columns)
         suffix = SUFFIX if request.suffix is None else request.suffix
         self.added = {f"{name}{suffix}": name for name in self.columns.predicted}  # new columns, and of what
@@ -74,11 +80,23 @@ class Work:
         return Change(self.columns.needed, types, self.made, self.columns.groups)
 
     def made(self, frame: pl.DataFrame) -> dict[str, Any]:
+        """Return the new columns; a row without a probability stays without one."""
+        if self.found.kind == "binary" and (lacks := absent(cells(frame, self.columns.predicted[0]))).any():
+            return self._made_beside(lacks, frame)
         batch = self.columns.batch(self._checked(frame))
         prediction = prediction_of(batch, self.request)
         groups = None if not self.columns.groups else (batch.groups or {})[self.columns.groups[0]]
         after = self.found.apply(prediction, groups=groups)
         return dict(zip(self.added, _columns_of(self.columns.prediction, after), strict=True))
+
+    def _made_beside(self, lacks: pl.Series, frame: pl.DataFrame) -> dict[str, Any]:
+        """Return the new column, in which rows that lack a probability lack the new one; any other stands in for it."""
+        ((new, old),) = self.added.items()
+        p = cells(frame, old)
+        if lacks.all():
+            return {new: pl.repeat(None, len(p), dtype=pl.Float64, eager=True)}
+        filled = frame.with_columns(p.set(lacks, p.filter(~lacks)[0]).alias(old))
+        return {new: self.made(filled)[new].set(lacks, None)}
 
     def _checked(self, frame: pl.DataFrame) -> pl.DataFrame:
         found = {column.name: column for column in frame.get_columns()}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.candidates import cells, completed
+from calibrant.cli.candidates import cells, completed, event_of
 from calibrant.cli.columns import ALL, Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
+from calibrant.cli.missing import Missing, with_missing, with_predictions
 from calibrant.cli.options import FLAGS, Request
 from calibrant.cli.output import check_places, deliver, doing, refuse_results, signed, tell
 from calibrant.errors import InputError, listing, printable, shown
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 LABEL_ROWS = 10_000  # first rows, which tell labels
 BATCH_ROWS = 1 << 20
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
-NEED_ALL_ROWS = ("--clusters", "--percent", "--normalise", "--log-density-y")
+NEED_ALL_ROWS = ("--clusters", "--normalise", "--log-density-y")
 
 
 def run(files: Sequence[Path], request: Request) -> None:
@@ -48,6 +49,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
         refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
         request, columns, scan = scan_of(files, request)
+        scan, missing = with_predictions(scan, columns, request)
         left_out = ""
         if request.covariates == ALL and columns.covariates != (ALL,):
             scan, left_out = _searchable(scan)
@@ -57,7 +59,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
     labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
         found = _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []))
-        return _with_caveat(found, left_out)
+        return with_missing(_with_caveat(found, left_out), missing)
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
         raise InputError(
             f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) contains lists, and --p names the "
@@ -92,10 +94,12 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
             )
         except InputError as problem:
             raise within_files(problem, files, reading, columns) from problem
-    tell_kept(scan, rows)
+    tell_kept(scan, rows, missing)
     sections = found.findings.sections
-    sections = tuple(replace(each, code=_commands(files, request)) if each.code else each for each in sections)
-    return _with_caveat(Audit(replace(found.findings, sections=sections)), left_out)
+    typed = replace(request, pos_label=labels.get("pos_label"))
+    sections = tuple(replace(each, code=_commands(files, typed)) if each.code else each for each in sections)
+    found = Audit(replace(found.findings, sections=sections))
+    return with_missing(_with_caveat(found, left_out), missing)
 
 
 def _searchable(scan: Scan) -> tuple[Scan, str]:
@@ -129,15 +133,14 @@ def _with_caveat(found: Audit, left_out: str) -> Audit:
 
 
 def prediction_of(batch: Batch, request: Request) -> Any:
-    """Return the prediction; percentages become probabilities, and rounded vectors sum to 1."""
-    prediction = batch.prediction / 100 if request.percent else batch.prediction
-    return normalised(prediction) if request.normalise else prediction
+    """Return the prediction; rounded vectors sum to 1."""
+    return normalised(batch.prediction) if request.normalise else batch.prediction
 
 
-def tell_kept(scan: Scan, rows: pl.DataFrame) -> None:
-    if scan.where is not None:
-        every = sum(frame.height for frame in _frames(replace(scan, where=None), scan.columns.needed[:1], 1 << 20))
-        tell(f"--where keeps {rows.height:,} of {every:,} rows")
+def tell_kept(scan: Scan, rows: pl.DataFrame, missing: Missing | None) -> None:
+    if scan.where is not None and scan.where.text:
+        every = sum(map(len, replace(scan, where=None).reading().frames(scan.columns.needed[:1])))
+        tell(f"--where keeps {rows.height + (missing.rows if missing else 0):,} of {every:,} rows")
 
 
 def _commands(files: Sequence[Path], request: Request) -> str:
@@ -165,7 +168,7 @@ def scan_of(files: Sequence[Path], request: Request) -> tuple[Request, Columns, 
     for column in where.columns if where else ():
         find_column(column, names, first.path, option="--where")
     columns = choose(names, first.path, request, str(kind), first.list_schema() if kind == "samples" else None)
-    named = columns.named(nominal_levels(columns, request, first), request.crossed)
+    named = replace(columns.named(nominal_levels(columns, request, first), request.crossed), percent=request.percent)
     return request, columns, Scan(found, named, where, {}, request.format, request.dialect)
 
 
@@ -202,15 +205,8 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
     return scan.found(job, kept if request.resume else None)
 
 
-def _frames(scan: Scan, names: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
-    for found in scan.files:
-        table = open_table(found.path, format=scan.format, dialect=scan.dialect)
-        yield from table.frames(names, scan.where, size=size, constants=found.constants)
-
-
 def _first_rows(scan: Scan, names: Sequence[str]) -> pl.DataFrame:
-    scan.reading().open(0)  # in which all columns must be
-    first = next((frame for frame in _frames(scan, names, LABEL_ROWS) if frame.height), None)
+    first = next((frame for frame in scan.reading().frames(names, LABEL_ROWS) if frame.height), None)
     if first is None:
         raise nothing_to_measure([found.path for found in scan.files], scan.where)
     return first.head(LABEL_ROWS)
@@ -220,6 +216,9 @@ def outcome_labels(y: pl.Series, columns: Columns, request: Request) -> dict[str
     found = {}
     if request.pos_label is not None:
         found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y[0], option="pos_label")
+    elif columns.kind == "binary" and y.dtype == pl.String and (event := event_of(y)) is not None:
+        tell(f"the labels of {columns.y[0]} are taken as {shlex.join(('--pos-label', event))}")
+        found["pos_label"] = event
     if request.classes is not None or columns.kind in ("classes", "sets"):
         found["classes"] = class_labels(y, columns, request.classes)
     return found

@@ -23,14 +23,15 @@ from calibrant.files.values import list_lengths
 
 MAX_ROWS_EXAMINED = 10_000
 OUTCOME_NAMES = (
-    "y", "y_true", "y_test", "label", "true_label", "target", "outcome", "truth", "ground_truth", "actual", "observed"
+    "y", "y_true", "y_test", "label", "true_label", "target", "outcome", "truth", "ground_truth", "actual", "observed",
+    "correct"
 )  # fmt: skip
 PROBABILITY_NAMES = ("p", "prob", "proba", "probability", "y_prob", "y_proba", "pred_prob", "confidence")
 PREDICTION_NAMES = (*PROBABILITY_NAMES, "score", "y_score", "pred", "y_pred", "prediction")
 PREDICTED = re.compile(r"(y_?)?(pred|prob|hat)", re.IGNORECASE)  # begins names that no outcome has
 ROW_NAMES = ("", "unnamed: 0", "index", "__index_level_0__", "id", "row")
 MIN_PERCENTAGE = 2  # of the largest value: less may be probabilities with an error
-EVENT_LABELS = ("yes", "true", "y", "t", "1", "positive", "pos", "event")
+EVENT_LABELS = ("yes", "true", "y", "t", "1", "positive", "pos", "event", "correct", "right")
 BOUND_NAMES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), ("lwr", "upr"), ("min", "max"))
 CLASS_NAME = re.compile(r"(?P<stem>.*[_.\- ](?=[^_.\- ]+\Z)|\D+(?=\d+\Z)).+", re.DOTALL)
 LEVEL_NAME = re.compile(r"(?P<stem>.*?)[\d.%]+", re.DOTALL)
@@ -156,12 +157,18 @@ def _events(rows: pl.DataFrame) -> list[Candidate]:
         elif column.dtype.is_numeric() and values and set(values) <= {0, 1}:
             plain.append(Candidate(name, "0 and 1", ("--y", name)))
         elif len(values) == 2 and not column.dtype.is_float():
-            event = next((v for v in values if str(v).lower() in EVENT_LABELS), None)
+            event = event_of(column)
             label = str(values[-1] if event is None else event)
             values_shown = f"{shown(values[0])} and {shown(values[1])}"
             options = ("--y", name, "--pos-label", label)
             labelled.append(Candidate(name, values_shown, options, sure=event is not None))
     return plain + labelled
+
+
+def event_of(column: pl.Series) -> Any:
+    """Return which of two labels is the event, where its name tells."""
+    values = _values(column, 3)
+    return next((v for v in values if str(v).lower() in EVENT_LABELS), None) if len(values) == 2 else None
 
 
 def _scores(rows: pl.DataFrame, request: Request) -> list[Candidate]:

@@ -50,7 +50,7 @@ def run(file: Path, request: Request) -> bool:
 
 
 def _results(file: Path, request: Request) -> dict[str, Any]:
-    if not holds_results(file):
+    if request.format is not None or not holds_results(file):
         check_places(request, [file])
         found = signed(audit_files([file], request), request.title)
         if request.output is not None:

@@ -181,8 +181,9 @@ def recalibrate(files: tuple[Path, ...], request: Request) -> None:
 
     Without --method the simplest map is taken that helps by more than its standard error, or none. Methods are
     temperature, logistic, beta, quadratic, isotonic, centred-isotonic and venn-abers for --p; temperature, vector,
-    matrix, dirichlet and one-vs-rest for --p-cols; shift, shift-each-end and scale for intervals, which --by gives each
-    group of its own; relevel for sets; shift and pit for quantiles; location-scale and pit for draws.
+    matrix, dirichlet and one-vs-rest for --p-cols; shift, shift-each-end and scale for intervals; relevel for sets;
+    shift and pit for quantiles; location-scale and pit for draws. --by gives each group of intervals a map of its own,
+    and each group of --p a logistic or beta map that is shrunk to the common one.
 
     Rows of one cluster (--clusters) are never used to judge a map that was fitted on other rows of it, and with --time
     no map is judged by rows before those it was fitted on.
@@ -201,7 +202,11 @@ def recalibrate(files: tuple[Path, ...], request: Request) -> None:
 )
 @click.argument("map_path", metavar="MAP", type=PATH)
 @click.argument("file", type=PATH)
-@options("apply", output={"metavar": "OUT", "help": "File to write: Parquet, CSV, Arrow or NDJSON."})
+@options(
+    "apply",
+    format={"type": click.Choice(FORMATS), "help": f"{', '.join(FORMATS)}."},
+    output={"metavar": "OUT", "help": "File to write: Parquet, CSV, Arrow or NDJSON."},
+)
 def apply(map_path: Path, file: Path, request: Request) -> None:
     """Write a copy of FILE with predictions recalibrated by MAP.
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from calibrant.cli.output import measurements
-from calibrant.errors import InputError, did_you_mean, listing, shown
+from calibrant.errors import InputError, closest, did_you_mean, listing, shown
 from calibrant.files.where import COMPARISONS, NUMBER
 from calibrant.inputs.arrays import is_percentage
 
@@ -31,6 +31,7 @@ VERDICTS = {
 """The verdicts on sets of points, on comparisons, and on everything else."""
 WORDS = frozenset(word for words in VERDICTS.values() for word in words)
 ESTIMATES = ("rms_error", "cutoff_error", "coverage")  # columns of the table of groups
+MISSING = "missing"  # how many rows have no prediction; 0 where results do not say it
 SHARES = ("ece", "mce", "rms_error", "cutoff_error", "coverage")  # measurements that lie between 0 and 1
 
 
@@ -170,6 +171,8 @@ def _looked_up(condition: Condition, known: Mapping[str, Found], results: Mappin
 
 def values_of(results: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
     """Yield the numbers of results with their paths: of measurements, of groups, and of the worst group."""
+    if results.get("kind") == "binary":
+        yield from ((path, Found(0.0)) for path in (MISSING, f"{MISSING}.share"))
     for measurement in measurements(results):
         name, numbers = str(measurement["name"]), _numbers(measurement, results)
         rounding = numbers.get("rounding", 0.0)
@@ -178,6 +181,9 @@ def values_of(results: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
             yield f"{name}.{field}", Found(number, rounding=rounding if field in ("value", "excess") else 0.0)
     columns = (results.get("groups") or {}).get("columns", {})
     lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+    level = [m.get("expected") for m in measurements(results) if m["name"] == "coverage"]
+    for line in lines if level else []:  # of one level, which the table does not repeat
+        line.setdefault("nominal", level[0])
     for line in reversed(lines):  # of several lines of a group the first one, which is the worst, is found
         yield from ((f"groups.{line['group']}.{field}", found) for field, found in _of_group(line).items())
     yield from ((f"worst_group.{field}", found) for field, found in _worst(lines).items())
@@ -201,6 +207,8 @@ def _of_group(line: Mapping[str, Any]) -> dict[str, Found]:
     """Return the numbers of a line of the table of groups; its p-value is the adjusted one."""
     numbers: dict[str, Any] = {key: number for key, number in line.items() if isinstance(number, (int, float))}
     numbers["estimate"] = next((numbers[key] for key in ESTIMATES if key in numbers), None)
+    if "coverage" in numbers and "nominal" in numbers:
+        numbers["coverage_error"] = abs(numbers["coverage"] - numbers["nominal"])
     numbers["low"], numbers["high"] = line.get("interval") or line.get("limits") or (None, None)
     numbers["pvalue"] = numbers.pop("pvalue_adjusted", numbers.get("pvalue"))
     return {key: Found(float(x), str(line["group"])) for key, x in numbers.items() if x is not None}
@@ -235,7 +243,7 @@ def _refuse_impossible(condition: Condition, path: str, limit: float) -> None:
     names = path.split(".")
     of_groups = names[0] in ("groups", "worst_group") and names[-1] in (*ESTIMATES, "estimate", "low", "high")
     of_all = names[0] in SHARES and names[-1] not in ("excess", "statistic")
-    is_share = names[-1] == "pvalue" or of_all or of_groups
+    is_share = names[-1] == "pvalue" or of_all or of_groups or names == [MISSING, "share"]
     holds = COMPARISONS[condition.op]
     if is_share and not (holds(0.0, limit) or holds(1.0, limit) or (holds(0, 0) and 0 <= limit <= 1)):
         hint = f"; for percentage points write {limit / 100:g}" if 1 < limit <= 100 and names[-1] != "pvalue" else ""
@@ -270,6 +278,8 @@ def _unknown(path: str, condition: Condition, known: Mapping[str, Found]) -> Inp
     if head == "worst_group" and "worst_group.n" not in known:
         return InputError("no group has enough rows to be tested, so the worst one is not known; leave worst_group out")
     fields = dict.fromkeys(name.rpartition(".")[2] for name in known if name.startswith(f"{head}."))
+    if not fields and any(name.startswith("groups.") for name in known):
+        _refuse_unknown_group(path, condition, known)
     if not fields:
         hint = did_you_mean(path, known)
         return InputError(
@@ -284,3 +294,16 @@ def _unknown(path: str, condition: Condition, known: Mapping[str, Found]) -> Inp
         instead = next((one for one in near if one in known), f"max({head}.estimate)")
         hint = f"Write {shown(f'{instead} {condition.op} {condition.threshold}')}"
     return InputError(f"{head} has no field {shown(field)} here; it has {listing(list(fields))}. {hint}".rstrip())
+
+
+def _refuse_unknown_group(path: str, condition: Condition, known: Mapping[str, Found]) -> None:
+    """Raise the error for the path of a group that is not there, or is named without its column; return for others."""
+    groups = {name.rpartition(".")[0]: found.of for name, found in known.items() if name.startswith("groups.")}
+    group, _, field = path.removeprefix("groups.").rpartition(".")
+    whole = [head for head in groups if head.endswith(f".{group}")]
+    if not (whole or path.startswith(("groups.", *(head.split(".")[1] for head in groups)))):
+        return
+    near = whole[0] if whole else closest(f"groups.{group}", groups) or next(iter(groups))
+    works = f"{near}.{field if f'{near}.{field}' in known else 'estimate'} {condition.op} {condition.threshold}"
+    named = listing(list(groups.values()), most=6)
+    raise InputError(f"there is no group {shown(group)}; groups are {named}. Write {shown(works)}")

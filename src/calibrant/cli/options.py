@@ -14,7 +14,7 @@ from calibrant.cli.group import DEBUG, Option, typed
 from calibrant.core.annotations import Alternative
 from calibrant.errors import InputError
 from calibrant.files.csv_file import Dialect, read_delimiter
-from calibrant.files.table_file import FORMATS
+from calibrant.files.table_file import READ
 from calibrant.inputs.arrays import is_percentage
 from calibrant.inputs.options import LEAST_CONFIDENCE, error_rate_words
 
@@ -195,7 +195,7 @@ class Request:
     exact: bool = _flag(AUDITS, MANY, "Keep all distinct probabilities.")
     resume: bool = _flag(AUDITS, MANY, "Keep a checkpoint, from which an interrupted run resumes; implies --stream.")
 
-    format: str | None = _row(FILES, FORMAT, "NAME", f"{', '.join(FORMATS)}.", type=click.Choice(FORMATS))
+    format: str | None = _row(FILES, FORMAT, "NAME", f"{', '.join(READ)}.", type=click.Choice(READ))
     delimiter: str | None = _row(FILES, FORMAT, "CHAR", "Delimiter of a CSV: ';', '|' or tab.", type=_delimiter)
     encoding: str | None = _row(FILES, FORMAT, "NAME", "Encoding of a CSV if not UTF-8, such as utf-16.")
     decimal_comma: bool = _flag(FILES, FORMAT, "Numbers in the CSV are written as 0,25.")

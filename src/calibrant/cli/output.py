@@ -185,7 +185,7 @@ def refuse_results(path: Path, format: str | None, expected: str) -> None:
     if holds_results(path) and format is None:
         raise InputError(
             f"{path} seems to contain results, not {expected}; use calibrant check or calibrant compare. "
-            "If it contains one JSON object per row, add --format ndjson"
+            "If it contains one JSON object per row, add --format ndjson; to a log of Inspect --format inspect"
         )
 
 

@@ -23,15 +23,16 @@ from calibrant.cli.audit import (
 from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, split_labels
 from calibrant.cli.group import in_option_words
+from calibrant.cli.missing import with_predictions
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, doing, emit, refuse_results, tell
-from calibrant.core.words import number
+from calibrant.core.words import confidence_words, number, short_limits
 from calibrant.errors import CalibrantError, InputError, shown
 from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan
 from calibrant.files.where import number as read_number
 from calibrant.inputs.columns import Batch, FromColumns
-from calibrant.recalibrating.methods import SCORES
+from calibrant.recalibrating.methods import METHODS, SCORES
 
 if TYPE_CHECKING:
     from calibrant.recalibrating.gain import RecalibrationGain
@@ -46,10 +47,12 @@ def run(files: Sequence[Path], request: Request) -> None:
     if output is not None:
         for file in files:
             check_output(output, endings=(".json",), option="-o", source=file)
-    found, gain = fitted(files, request)
+    found, gain, over_common = fitted(files, request)
     lines = map_lines(found)
     if gain is not None:
         lines += gain_lines(found, gain)
+    if over_common is not None:
+        lines += group_lines(over_common)
     if output is not None:
         lines.append(f"map: {found.to_json(output)}")
     emit("\n".join(lines))
@@ -64,18 +67,24 @@ class FitArguments(NamedTuple):
     dealing: dict[str, Any]
 
 
-def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, RecalibrationGain | None]:
-    """Read what the request names, fit a map, and measure its gain where that is possible."""
+def fitted(
+    files: Sequence[Path], request: Request
+) -> tuple[Recalibration, RecalibrationGain | None, RecalibrationGain | None]:
+    """Read what the request names, fit a map, and measure its gain where that is possible.
+
+    The second gain is that of maps of groups over the map of all rows together.
+    """
     for file in files:
         refuse_results(file, request.format, "predictions")
     request, columns, scan = scan_of(files, request)
-    if columns.by and columns.kind != "intervals":
-        raise InputError("--by gives each group of intervals (--lower, --upper) a map of its own; leave it out")
+    if columns.by and not any("groups" in rule.uses for rule in METHODS[columns.kind].values()):
+        raise InputError("--by gives groups of probabilities (--p) and intervals (--lower, --upper) maps; leave it out")
     if len(columns.by) > 1:
         raise InputError(f"--by names one column of groups; got {len(columns.by)}. Make one column of their pairs")
     if request.time is not None:
         labels = dict.fromkeys((*scan.columns.groups, request.time))
         scan = replace(scan, columns=replace(scan.columns, groups=tuple(labels)))
+    scan, missing = with_predictions(scan, columns, request)
     reading, rows, batch = _read(scan)
     arguments = _arguments(rows, batch, columns, request)
     try:
@@ -83,10 +92,14 @@ def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, Reca
         found = _fit(arguments)
     except InputError as problem:
         raise within_files(problem, files, reading, columns) from problem
-    tell_kept(scan, rows)
+    tell_kept(scan, rows, missing)
+    if missing is not None:
+        tell(missing.line.text)
     measurable = not request.no_gain and SCORES[columns.kind]
     gain = _gain(arguments, request) if measurable else None
-    return replace(found, columns=_named_columns(columns, scan)), gain
+    is_shrunken = gain is not None and found.common is not None and found.method != "identity"
+    over_common = _gain(arguments, request, baseline="common") if is_shrunken else None
+    return replace(found, columns=_named_columns(columns, scan)), gain, over_common
 
 
 def _read(scan: Scan) -> tuple[Reading, Any, Batch]:
@@ -135,7 +148,7 @@ def _fit(arguments: FitArguments) -> Recalibration:
     return found
 
 
-def _gain(arguments: FitArguments, request: Request) -> RecalibrationGain | None:
+def _gain(arguments: FitArguments, request: Request, **more: Any) -> RecalibrationGain | None:
     """Measure the gain; tell why where it cannot be measured, and return None."""
     from calibrant.recalibrating.gain import recalibration_gain
 
@@ -143,7 +156,7 @@ def _gain(arguments: FitArguments, request: Request) -> RecalibrationGain | None
     try:
         with doing("measuring the gain"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            return recalibration_gain(y, prediction, level=request.measured["level"], **options, **dealing)
+            return recalibration_gain(y, prediction, level=request.measured["level"], **options, **dealing, **more)
     except CalibrantError as problem:
         tell(f"the gain on other rows cannot be measured: {in_option_words(problem)}")
         return None
@@ -168,7 +181,7 @@ def _named_columns(columns: Columns, scan: Scan) -> dict[str, tuple[str, ...]]:
         return {"draw_cols" if columns.draw_cols else "draws": columns.p}
     (option,) = NAMING[columns.kind]
     p = scan.columns.prediction  # quantiles are in the order of their levels here
-    return {option.removeprefix("--").replace("-", "_"): p.needed if isinstance(p, FromColumns) else columns.p}
+    return {option.removeprefix("--").replace("-", "_"): p.needed if isinstance(p, FromColumns) else columns.p, **by}
 
 
 def map_lines(found: Recalibration) -> list[str]:
@@ -182,7 +195,9 @@ def map_lines(found: Recalibration) -> list[str]:
     lines = [f"{head}, one map for each of {len(found.groups):,} groups:"]
     parts = list(zip(found.groups, found.parameters["groups"], strict=True))
     lines += [f"  {label}: {_parameters(found, part)}" for label, part in parts[:MAX_SHOWN]]
-    return lines + ([f"  and {len(parts) - MAX_SHOWN:,} more"] if len(parts) > MAX_SHOWN else [])
+    lines += [f"  and {len(parts) - MAX_SHOWN:,} more"] if len(parts) > MAX_SHOWN else []
+    common = {} if found.common is None else found.common.parameters
+    return [*lines, f"  other groups: {_parameters(found, common)}"] if common else lines
 
 
 def _parameters(found: Recalibration, parameters: Mapping[str, Any]) -> str:
@@ -217,3 +232,14 @@ def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
     if gain.low > 0:
         said += f" On rows that it was not fitted on, it changes from {number(gain.before)} to {number(gain.after)}."
     return [said, *(notes if np.isfinite(gain.low) else [])]
+
+
+def group_lines(gain: RecalibrationGain) -> list[str]:
+    """Return what maps of groups gain over the common map, in all rows and in each group."""
+    of: list[tuple[str, Any]] = [("Maps of groups, beyond the common map", gain)]
+    of += [(f"  {one.group}", one) for one in gain.by_group[:MAX_SHOWN]]
+    return [
+        f"{words}: score lower by {number(one.estimate)} "
+        f"({confidence_words(gain.level)} limits {short_limits(one.low, one.high) if np.isfinite(one.low) else 'none'})"
+        for words, one in of
+    ]

@@ -146,6 +146,7 @@ class Family:
     leaves_open: bool = True  # whether an error that may be too large contradicts "within"
     pvalue: float | None = None  # of all of it together, adjusted; where it rejects and names nothing, "within" is open
     beside: tuple[Evidence, ...] = ()  # what is claimed whatever is decided
+    instead: Evidence | None = None  # what that test finds where it names nothing
     required: Evidence | None = None  # whose error must be within what is accepted too
 
 

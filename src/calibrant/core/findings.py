@@ -238,6 +238,8 @@ class Grouped(NamedTuple):
     table: Table
     family: Family
     figures: tuple[Figure, ...] = ()
+    notes: tuple[Note, ...] = ()
+    further: tuple[Claim, ...] = ()  # on other questions than calibration
 
 
 class ClaimsOnSet(NamedTuple):

@@ -201,7 +201,7 @@ def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
 
 def refuse_unseen(entry: Entry[Any, Any]) -> None:
     """Refuse a summary of scores, which does not tell whether a few rows carry their mean."""
-    if entry.name in MEANS_WITH_INTERVAL:
+    if entry.row_scores is not None and entry.name != "coverage":
         raise SummaryError(
             f"an interval for {entry.name} needs the rows: a summary does not show whether a few rows determine the "
             "mean. Pass y and prediction"

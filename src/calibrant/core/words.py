@@ -32,10 +32,10 @@ def expected_words(value: float | None, at_least: bool) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a measured value with four significant digits, and whole numbers whole.
+    """Write a measured value with four significant digits, and counts whole.
 
-    >>> number(0.9), number(0.08421), number(5.21574), number(12345.678), number(0.0000123), number(None)
-    ('0.9000', '0.08421', '5.216', '12,346', '1.230e−05', '–')
+    >>> number(0.9), number(0.08421), number(5.21574), number(12345.678), number(0.0000123), number(None), number(49)
+    ('0.9000', '0.08421', '5.216', '12,346', '1.230e−05', '–', '49')
     """
     if value is None or math.isnan(value):
         return MISSING
@@ -43,6 +43,8 @@ def number(value: float | None) -> str:
         return "∞" if value > 0 else "−∞"
     if value in (0, ABOVE_0):
         return "above 0" if value else "0"
+    if isinstance(value, int):
+        return minus(f"{value:,}")
     size = abs(float(f"{value:.4g}"))
     text = f"{value:#.4g}" if size < 1000 else f"{value:,.0f}" if size < 1e15 else f"{value:.3e}"
     return minus(text)

@@ -17,7 +17,7 @@ from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import FoundFile, find_files
 from calibrant.files.reading import BATCH, Reading
 from calibrant.files.run_job import run_job
-from calibrant.files.table_file import FORMATS
+from calibrant.files.table_file import READ
 from calibrant.files.where import Where, read_where
 from calibrant.inputs.columns import Batch, NamedColumns
 from calibrant.report.audit import Audit
@@ -65,7 +65,8 @@ def scan(
     classes, pos_label
         As for the verbs.
     format
-        "parquet", "csv", "arrow", "ndjson" or "npz", where the names of the files do not tell.
+        "parquet", "csv", "arrow", "ndjson" or "npz", where the names of the files do not tell; "lm-eval" or "inspect"
+        for logs of these packages, with the columns ``task``, ``question``, ``correct`` and ``confidence``.
     delimiter, encoding, decimal_comma
         How a CSV is written: "," and UTF-8 if not given. A delimiter is one character, or "tab".
 
@@ -91,8 +92,8 @@ def scan(
     >>> round(found["brier_score"].value, 3)
     0.15
     """
-    if format is not None and format not in FORMATS:
-        raise refuse_choice("format", format, FORMATS)
+    if format is not None and format not in READ:
+        raise refuse_choice("format", format, READ)
     return Scan(
         find_files(path, format=format),
         NamedColumns.read(y, prediction, weights, groups, covariates),
@@ -205,7 +206,7 @@ class Scan:
             "calibrant": __version__,
             **{name: described(getattr(self.columns, name)) for name in columns},
             "where": "nothing" if self.where is None else self.where.text,
-            "format": described((self.format, self.dialect)),
+            "format": described((self.format, self.dialect, self.columns.percent)),
             "the reader": f"polars, {BATCH:,} rows at a time",
             "what is measured": type(job).__name__,
             **{NAMES_IN_MESSAGES.get(name, name): described(value) for name, value in vars(job).items()},

@@ -1,4 +1,4 @@
-"""Files of predictions: Parquet, CSV, Arrow, NDJSON and NPZ. Only the needed columns are read."""
+"""Files of predictions: Parquet, CSV, Arrow, NDJSON, NPZ and logs. Only the needed columns are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from calibrant.errors import InputError, MissingExtraError, did_you_mean, listing, shown
-from calibrant.files import csv_file, npz_file
+from calibrant.files import answers, csv_file, npz_file
 from calibrant.files.lazy_libraries import pl
 from calibrant.files.values import ColumnType, column_types
 from calibrant.files.where import Where
@@ -28,6 +28,7 @@ SUFFIXES: Mapping[str, str] = {
     **{".ndjson": "ndjson", ".jsonl": "ndjson", ".npz": "npz"},
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+READ = (*FORMATS, *answers.LOGS)
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 HEAD_BYTES = 1 << 16  # bytes whose lines tell how many there are
 PACKED_ROW_BYTES = 4  # bytes, about, where the lines cannot be looked at
@@ -113,9 +114,9 @@ class TableFile:
         return pl.scan_ndjson(_literal_path(self.path), schema=schema)
 
     def likely_rows(self) -> int:
-        """Return the number of rows; an estimate for text files, and 0 for NPZ."""
-        if self.format == "npz":
-            return 0  # it is always read as a whole
+        """Return the number of rows; an estimate for text files, and 0 for NPZ and logs."""
+        if self.format == "npz" or self.format in answers.LOGS:
+            return 0  # they are always read as a whole
         if not self._is_text:
             return self.rows() or 0
         size, start = self.path.stat().st_size, _start(self.path, HEAD_BYTES)
@@ -173,6 +174,8 @@ class TableFile:
             return pl.scan_ndjson(_literal_path(self.path), infer_schema_length=decided_by)
         if self.format == "npz":
             return npz_file.scan(self.path, columns)
+        if self.format in answers.LOGS:
+            return answers.scan(self.path, self.format)
         if self.format == "parquet":
             return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
         if is_arrow_stream(self.path):
@@ -210,7 +213,7 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
         raise InputError(message, file=str(path), endings=", ".join(SUFFIXES), formats=listing(FORMATS))
     start = _start(path, 4096)
     found = next((format for magic, format in MAGIC.items() if start.startswith(magic)), None)
-    if found and found != chosen:
+    if found and found != chosen and chosen not in answers.LOGS:
         message = "{file} is not {told}: it begins like {true}. Add {format=found}"
         raise InputError(message, file=str(path), told=spelled_format(chosen), true=spelled_format(found), found=found)
     dialect = dialect or csv_file.USUAL

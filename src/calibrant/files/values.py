@@ -44,7 +44,7 @@ def roles_of(columns: NamedColumns) -> dict[str, str]:
 
 def counting(where: Where | None) -> str:
     """Return how rows are counted, for the template of a message."""
-    return "counted from 0" + (" among the rows that {where=} keeps" if where else "")
+    return "counted from 0" + (f" among {where.kept}" if where else "")
 
 
 def nothing_to_measure(files: Sequence[Path], where: Where | None, weights: str | None = None) -> InputError:
@@ -90,8 +90,7 @@ class Values:
         """Refuse a column in which a value is missing; NaN is looked for only if asked, as it takes a pass."""
         if nulls_only and not self.column.null_count():
             return
-        nan = self.column.is_nan() if self.column.dtype.is_float() else False
-        missing = np.asarray((self.column.is_null() | nan).to_numpy())
+        missing = np.asarray(absent(self.column).to_numpy())
         if missing.any():
             raise self.refusal(
                 "has no value in {count:,} of "
@@ -205,13 +204,18 @@ class Values:
         return column.cast(pl.Array(flat.dtype, tuple(sizes)))
 
     def _refuse_missing(self, flat: pl.Series, shape: tuple[int, ...], axes: tuple[str, ...]) -> None:
-        missing = flat.is_null() | (flat.is_nan() if flat.dtype.is_float() else False)
+        missing = absent(flat)
         if missing.any():
             raise self.refusal(
                 "has no value in {first} ({counting}), and {more:,} more are missing. Repair or leave out such rows",
                 first=_placed(int(missing.arg_max() or 0), shape, axes, self.start),
                 more=missing.sum() - 1,
             )
+
+
+def absent(column: pl.Series) -> pl.Series:
+    """Return in which rows a column has no value: null or NaN."""
+    return column.is_null() | column.is_nan() if column.dtype.is_float() else column.is_null()
 
 
 MAX_TEXTS = 100_000  # different ones that are counted

@@ -85,14 +85,21 @@ class Clause:
 
 @dataclass(frozen=True)
 class Where:
-    """A filter: all its clauses hold."""
+    """A filter: all its clauses hold; `text` is what was typed of it."""
 
     text: str
     clauses: tuple[Clause, ...]
+    predicted: bool = False  # whether the last clause, which nobody typed, leaves out rows without a prediction
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(clause.column for clause in self.clauses))
+
+    @property
+    def kept(self) -> str:
+        """The rows that are kept, for the template of a message."""
+        typed = "the rows that {where=} keeps" if self.text else "the rows"
+        return f"{typed}{' and' * bool(self.text)} that have a prediction" if self.predicted else typed
 
     def expression(self, schema: Mapping[str, pl.DataType], plain: Mapping[str, str]) -> pl.Expr:
         return pl.all_horizontal([clause.expression(schema, plain) for clause in self.clauses])

@@ -129,6 +129,7 @@ class NamedColumns:
     groups: tuple[str, ...] = ()
     others: tuple[str, ...] = ()  # of numbers
     covariates: tuple[str, ...] = ()  # of numbers, texts or truth values
+    percent: bool = False  # whether probabilities are percentages
 
     @classmethod
     def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None, covariates: Any = None) -> Self:
@@ -171,9 +172,10 @@ class NamedColumns:
         self.check(list(map(str, frame.schema.names if _is_arrow(frame) else frame.columns)), "the table")
 
         column, p = partial(_column, frame), self.prediction
+        prediction = p.of(column) if isinstance(p, FromColumns) else values_of(p, column)
         return Batch(
             None if self.y is None else values_of(self.y, column),
-            p.of(column) if isinstance(p, FromColumns) else values_of(p, column),
+            prediction / 100 if self.percent else prediction,
             None if self.weights is None else column(self.weights),
             {name: batch_labels(_native(frame, name), name=name) for name in self.groups} or None,
             number,
@@ -183,7 +185,7 @@ class NamedColumns:
     def pieces(self, frame: Any) -> tuple[Batch, ...]:
         """Return the chunks of a polars frame as batches without copying: of one outcome and one score, else none."""
         plain = isinstance(self.y, str) and isinstance(self.prediction, str) and self.weights is None
-        if not plain or self.groups or type(frame).__module__.partition(".")[0] != "polars":
+        if not plain or self.percent or self.groups or type(frame).__module__.partition(".")[0] != "polars":
             return ()
         y, p = frame.get_column(self.y), frame.get_column(self.prediction)
         large = str(y.dtype) in ("Int128", "UInt128")  # not available in NumPy

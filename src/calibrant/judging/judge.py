@@ -263,6 +263,8 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
             claims += _explained(evidence, setting, scale)
             (beyond if largest is None or evidence.size.low > largest else doubtful).append(claim)
     is_open = (family.leaves_open and bool(doubtful)) or (setting.rejects(family.pvalue) and not claims)
+    if is_open and not claims and family.instead is not None:
+        claims = doubtful = [claim_of(family.instead, "description", setting)]
     lacking, asked = _required(family, setting, scale, tolerance)
     beside = [claim_of(each, "limits", setting, scale) for each in family.beside]
     status: Status = "miscalibrated" if beyond else "cannot tell" if is_open or lacking else "within"

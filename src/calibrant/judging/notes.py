@@ -31,6 +31,9 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "name the clusters, or judge one row of each. An order by something that the errors depend on explains it too.",
         "error rates?": "Are the levels {given:list} error rates? Then pass {meant:list}: coverage is {seen:shares}.",
     },
+    "missing": {
+        "missing": "{column} is missing in {missing:,} of {n:,} rows{groups:missing by group}, which are not judged"
+    },
     "shape": {
         "over-confident": "over-confident: too low {low:ranges}, too high {high:ranges}",
         "under-confident": "under-confident: too high {high:ranges}, too low {low:ranges}",
@@ -49,7 +52,7 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "no gain shown": "no gain of the {score:score} is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
         "gain without limits": "{map}: gain of {gain:number} in the {score:score}. {why}",
         "inverted": "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
-        "own map": "fit one map for {region} and one for the other rows: recalibrate each, on rows that did not train the model",
+        "own map": "one map for {region} and one for the other rows: recalibrate with groups=, on other rows than these, which found the region",
         "conformal": "conformal prediction: recalibrate, fitted on rows that did not train the model",
         "conformal parts": "adapt the {size} of the predictions to how hard a row is to predict, or calibrate by group",
         "calibration rows": "calibrate on rows like these, or by group: those of the calibration set may differ from them",
@@ -183,6 +186,7 @@ _TEMPLATES: dict[str, dict[str, str]] = {
 NOTES = {key: (label, text) for label, templates in _TEMPLATES.items() for key, text in templates.items()}
 """The label and the template of each note."""
 
+MAX_GROUPS_SHOWN = 4  # in a sentence
 SCORES = {"crps": "CRPS", "brier": "Brier score"}
 
 
@@ -239,6 +243,17 @@ def _count(number: int, things: str) -> str:
     return f"{number:,} {noun if number != 1 else noun.removesuffix('s')}{of}{rest}"
 
 
+def _missing_by_group(groups: Any) -> str:
+    """Write how many rows of each group are missing, in brackets.
+
+    >>> _missing_by_group([("task = algebra", 30, 200), ("task = law", 7, 300)]), _missing_by_group([])
+    (' (task = algebra: 30 of 200, task = law: 7 of 300)', '')
+    """
+    shown = [f"{name}: {missing:,} of {n:,}" for name, missing, n in groups[:MAX_GROUPS_SHOWN]]
+    more = [f"{len(groups) - MAX_GROUPS_SHOWN:,} more groups"] if len(groups) > MAX_GROUPS_SHOWN else []
+    return f" ({', '.join([*shown, *more])})" if shown else ""
+
+
 _WRITERS: dict[str, Callable[[Any], str]] = {
     "share": words.percent,
     "shares": lambda values: words.listed([words.percent(value) for value in values]),
@@ -255,6 +270,7 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
         [f"{value:.10g}" if isinstance(value, float) else str(value) for value in values]
     ),
     "ranges": _ranges,
+    "missing by group": _missing_by_group,
     "limits": lambda limits: words.short_limits(*limits),
     "negative limits": lambda limits: words.short_limits(-limits[1], -limits[0]),
 }

@@ -105,6 +105,7 @@ QUANTITIES = {
     "relation": Quantity(
         "what was known of a row predicts where its outcome falls among the draws", "related to covariates"
     ),
+    "relation of covariates": Quantity("predictions are off with {who}, and no region stands out", "off with these"),
     "dependence": Quantity(
         "{who} do not go together as in the draws",
         "rank correlation {value} from that of the draws",

@@ -211,6 +211,7 @@ Fitter = Callable[[CalibrationRows, Numbers], Recalibration]
 class CrossFitted:
     """Gains of rows under maps that were not fitted on them."""
 
+    before: FloatArray  # score that the gain is over, (n,): as predicted, or after the common map of the fold
     gain: FloatArray  # score before less score after, (n,); NaN where no map predicts the row
     if_missed: FloatArray | None = None  # the same if the other outcome had happened; None if not asked for
     recalibrated: FloatArray | None = None  # the probabilities after the maps; None if not asked for
@@ -228,13 +229,18 @@ def cross_fit(
     *,
     misses: bool = False,
     recalibrated: bool = False,
+    over_common: bool = False,
 ) -> CrossFitted:
     """Fit a map on the training rows of each fold and judge it by the others.
 
     A fold in which the fit is refused keeps its predictions: its gains are 0. `misses` and `recalibrated` ask for the
-    fields of the result that are otherwise None.
+    fields of the result that are otherwise None. `over_common` asks what the maps of groups gain over the common map.
     """
-    found = CrossFitted(np.full(before.size, np.nan), np.zeros(before.size) if misses else None)
+
+    def scores_without(found: Recalibration, test: CalibrationRows) -> FloatArray:
+        return scores_after(found.common or found, test, options) if over_common else scores_before(test, options)
+
+    found = CrossFitted(before.copy(), np.full(before.size, np.nan), np.zeros(before.size) if misses else None)
     if recalibrated:
         found.recalibrated = np.array(data.prediction)
     for fold in folds:
@@ -247,13 +253,15 @@ def cross_fit(
             found.gain[fold.test] = 0.0
             continue
         found.chosen.append(fitted_map.method)
-        found.gain[fold.test] = before[fold.test] - scores_after(fitted_map, test, options)
+        found.before[fold.test] = scores_without(fitted_map, test)
+        found.gain[fold.test] = found.before[fold.test] - scores_after(fitted_map, test, options)
         if found.recalibrated is not None:
             found.recalibrated[fold.test] = _applied(fitted_map, test)
         if found.if_missed is not None:
             other = replace(test, rows=replace(test.rows, y=1 - test.rows.y))
             with np.errstate(invalid="ignore"):  # misses at 0 and 1 cost infinitely much before and after
-                found.if_missed[fold.test] = scores_before(other, options) - scores_after(fitted_map, other, options)
+                after = scores_after(fitted_map, other, options)
+                found.if_missed[fold.test] = scores_without(fitted_map, other) - after
             p, q = test.prediction, _applied(fitted_map, test)
             found.rounded += int(np.count_nonzero((p > 0) & (p < 1) & ((q == 0) | (q == 1))))
     return found

@@ -18,6 +18,7 @@ from calibrant.inputs.labels import read_classes
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.recalibrating.group_maps import fit_shrunken
 from calibrant.recalibrating.method import Fit, FitOptions, Method
 from calibrant.recalibrating.methods import METHODS, SCORES, advice
 from calibrant.recalibrating.recalibration import Recalibration
@@ -74,11 +75,19 @@ class CalibrationRows:
 def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibration:
     rule = METHODS[data.kind][method]
     try:
-        found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, rule, options)
+        found = _found(data, rule, options)
     except InputError as problem:
         raise _among(problem, data.caller_rows) from None
     described = {"classes": data.classes, "levels": data.levels, "groups": data.groups}
     return Recalibration(data.kind, method, n=data.n, options=options, **described, **vars(found))
+
+
+def _found(data: CalibrationRows, rule: Method, options: FitOptions) -> Fit:
+    if data.groups is None:
+        return rule.fit(data.rows, options)
+    if rule.on_logit is None:
+        return _fit_groups(data, rule, options)
+    return fit_shrunken(data.rows, data.group, data.groups, rule, options)
 
 
 def _among(problem: InputError, rows: NDArray[np.intp]) -> InputError:

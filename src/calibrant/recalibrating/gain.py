@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,9 +20,10 @@ from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, locked
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.groups import Label
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.kinds import KINDS
-from calibrant.inputs.options import check_count, check_level, generator
+from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.progress import steps
@@ -59,6 +60,17 @@ MIN_PARTS = 5
 MAX_ROWS_NAMED = 5
 
 
+class GroupGain(NamedTuple):
+    """The gain in the rows of one group; each has limits of its own."""
+
+    group: Label
+    n: int
+    before: float
+    estimate: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, eq=False)
 class RecalibrationGain(Tabular):
     """What a map does to a proper score on rows it was not fitted on."""
@@ -77,6 +89,7 @@ class RecalibrationGain(Tabular):
     n: int
     chosen: tuple[str, ...]
     note: str
+    by_group: tuple[GroupGain, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "row_gain", locked(self.row_gain))
@@ -103,6 +116,7 @@ def recalibration_gain(
     weights: ArrayLike | None = None,
     level: float = 0.95,
     groups: Any = None,
+    baseline: Literal["predictions", "common"] = "predictions",
     smoothing: str | None = None,
     ridge: float | tuple[float, float] | None = None,
     clip: float | None = None,
@@ -128,6 +142,9 @@ def recalibration_gain(
         ``"log"`` (default) or ``"crps"`` for distributions. Several levels or coordinates are averaged.
     method
         As in `recalibrate`; ``"auto"`` repeats its whole choice on the training rows of each fold, in at most 10 folds.
+    baseline
+        With ``groups=`` of probabilities, what the gain is over: the predictions, or ``"common"``, the map of all
+        groups together.
     folds
         Number of folds, or the fold of each row.
     repeats
@@ -163,9 +180,13 @@ def recalibration_gain(
         data = read_calibration(y, prediction, **given, verb="recalibration_gain")
     options = check_method(data, method, options)
     _check_scored(data, method, options)
+    check_choice("baseline", baseline, "predictions", "common")
+    over_common = baseline == "common"
+    if over_common and (data.groups is None or data.kind != "binary"):
+        raise InputError("{baseline='common'} is for {groups=} of one probability per row", option="baseline")
     if dealing is None:
         dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=data.keep)
-    plan = Plan(method, dealing, _repeats(repeats, dealing, data.n), check_level(level), generator(rng))
+    plan = Plan(method, dealing, _repeats(repeats, dealing, data.n), check_level(level), generator(rng), over_common)
     return measured_gain(data, options, plan).gain
 
 
@@ -177,6 +198,7 @@ class Plan(NamedTuple):
     repeats: int
     level: float
     rng: np.random.Generator
+    over_common: bool = False  # whether the gain is that of maps of groups over the common map
 
 
 class GainAndMap(NamedTuple):
@@ -220,12 +242,15 @@ def measured_gain(data: CalibrationRows, options: FitOptions, plan: Plan, *, rec
     partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
     passes: list[CrossFitted] = []
     for r, _ in steps(plan.repeats, size=1, label="recalibration, partitions of the rows"):
-        asked = {"misses": misses and r == 0, "recalibrated": recalibrated and r == 0}
+        first = {"misses": misses and r == 0, "recalibrated": recalibrated and r == 0}
+        asked = {**first, "over_common": plan.over_common}
         passes.append(cross_fit(data, options, partitions[r], fits, before, **asked))
         _check_refused(passes[-1], len(partitions[r]))
     gains = np.stack([one.gain for one in passes])
     rows = np.flatnonzero(~np.isnan(gains[0]))
     check_finite(gains[:, rows].min(axis=0), "after the map", data, rows)
+    all_before = scores_after(fitted_map.common or fitted_map, data, options) if plan.over_common else before
+    in_sample = all_before - scores_after(fitted_map, data, options)
     found = CrossFittedGains(
         data,
         options,
@@ -233,13 +258,13 @@ def measured_gain(data: CalibrationRows, options: FitOptions, plan: Plan, *, rec
         rows,
         gains[:, rows],
         units_of(data, plan.dealing, rows),
-        units_of(data, plan.dealing).mean(before - scores_after(fitted_map, data, options)),
+        units_of(data, plan.dealing).mean(in_sample),
         sum(len(one.refusals) for one in passes) + fits.uncompared,
     )
     low, high, notes = found.limits(plan)
     row_gain = np.full(data.rows.n if data.keep is None else data.keep.size, np.nan)
     row_gain[data.caller_rows] = gains.mean(axis=0)
-    mean_before, estimate = (found.units.mean(row) for row in (before[rows], found.d.mean(axis=0)))
+    mean_before, estimate = found.before_and_gain()
     gain = RecalibrationGain(
         before=mean_before,
         after=mean_before - estimate,
@@ -255,6 +280,7 @@ def measured_gain(data: CalibrationRows, options: FitOptions, plan: Plan, *, rec
         n=data.n,
         chosen=tuple(name for one in passes for name in one.chosen),
         note=" ".join(f"{sentence}." for sentence in (*notes, *found.remarks(before))),
+        by_group=tuple(found.of_group(g, plan, in_sample) for g in range(len(data.groups or ()))),
     )
     return GainAndMap(gain, fitted_map, passes[0])
 
@@ -270,6 +296,26 @@ class CrossFittedGains(NamedTuple):
     units: Units
     in_sample: float  # the gain on all rows of the map that was fitted on them
     without_map: int  # the number of folds in which nothing could be fitted
+
+    def before_and_gain(self) -> tuple[float, float]:
+        before = np.mean([one.before[self.rows] for one in self.passes], axis=0)
+        return self.units.mean(before), self.units.mean(self.d.mean(axis=0))
+
+    def of_group(self, group: int, plan: Plan, in_sample: FloatArray) -> GroupGain:
+        """Return the gain in one group, given that of each row under the map that was fitted on all of them."""
+        data, mine = self.data, self.data.group[self.rows] == group
+        every = np.flatnonzero(data.group == group)
+        label = (data.groups or ())[group]
+        if not mine.any():
+            return GroupGain(label, every.size, math.nan, math.nan, -math.inf, math.inf)
+        found = self._replace(
+            rows=self.rows[mine],
+            d=self.d[:, mine],
+            units=units_of(data, plan.dealing, self.rows[mine]),
+            in_sample=units_of(data, plan.dealing, every).mean(in_sample[every]),
+        )
+        low, high, _ = found.limits(plan)
+        return GroupGain(label, every.size, *found.before_and_gain(), low, high)
 
     def limits(self, plan: Plan) -> tuple[float, float, list[str]]:
         """Return the limits, or infinite ones and why."""

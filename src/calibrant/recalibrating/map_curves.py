@@ -46,6 +46,8 @@ def _curve(found: Recalibration, x: FloatArray, y: FloatArray, *, axis: str, **m
 
 def _binary(found: Recalibration) -> Curve:
     axis, m = "predicted probability", found.parameters
+    if found.groups is not None:
+        return _of_groups(found, axis)
     if found.method == "venn-abers":
         x = np.repeat(np.unique(np.concatenate(([0.0], m["scores"], [1.0]))), 2)[1:-1]
         middle = (x[::2] + x[1::2]) / 2  # between two scores all three are constant
@@ -57,6 +59,16 @@ def _binary(found: Recalibration) -> Curve:
         return _curve(found, INSIDE, found.apply(INSIDE), axis=axis, details=details)
     x = np.unique(np.concatenate(([0.0], m["knots"], [1.0]))) if "knots" in m else GRID
     return _curve(found, x, found.apply(x), axis=axis)
+
+
+def _of_groups(found: Recalibration, axis: str) -> Curve:
+    """Return the map of each group and the common one."""
+    groups, common = found.groups or (), found.common or found
+    drawn = groups[: MAX_LINES - 1]
+    lines = [common.apply(GRID), *(found.apply(GRID, groups=[group] * GRID.size) for group in drawn)]
+    names = ("all groups", *(str(group) for group in drawn))
+    more = _number_drawn(len(drawn), len(groups), "groups")
+    return _curve(found, GRID, np.stack(lines, axis=1), axis=axis + more, details={"names": names})
 
 
 def _turn(slope: float, curvature: float) -> float | None:

@@ -68,7 +68,7 @@ def _tree_of_map(found: Recalibration) -> dict[str, Any]:
     parameters = _tree(found.parameters)
     if groups is not None:
         parts = zip(groups, parameters["groups"], strict=True)
-        parameters = {"groups": [{"group": label, **part} for label, part in parts]}
+        parameters = {**parameters, "groups": [{"group": label, **part} for label, part in parts]}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -295,12 +295,14 @@ def _levels(value: Any) -> FloatArray:
 
 
 def _of_groups(value: Any, groups: tuple[Any, ...], read: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    parts = _check_keys(value, ["groups"])["groups"]
+    tree = _object(value)
+    common = {} if tree.keys() <= {"groups"} else read(tree, beside=("groups",))  # what groups are shrunk to
+    parts = _check_keys(tree, ["groups", *common])["groups"]
     maps = _at("groups", _entries, parts, "G", partial(read, beside=("group",)), {"G": len(groups)})
     for i, label in enumerate(groups):
         same = type(parts[i]["group"]) is type(label) and parts[i]["group"] == label
         _at(f"groups[{i}].group", _expect, parts[i]["group"], same, f"{shown(label)}, as in groups")
-    return {"groups": tuple(maps)}
+    return {**common, "groups": tuple(maps)}
 
 
 def _parameters(

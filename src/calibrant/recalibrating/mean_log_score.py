@@ -62,6 +62,14 @@ def clipped(p: NDArray[Any], options: FitOptions) -> FloatArray:
     return q if options.clip is None else np.clip(q, options.clip, 1 - options.clip)
 
 
+def targets(y: NDArray[Any], w: FloatArray, options: FitOptions) -> NDArray[Any]:
+    """Return the outcomes, or those of Platt (2000): (N₁ + 1)/(N₁ + 2) for events and 1/(N₀ + 2) for others."""
+    if options.smoothing is None:
+        return y
+    events, others = (float(np.count_nonzero(y == k) if is_unit(w) else w[y == k].sum()) for k in (1, 0))
+    return np.where(y == 1, (events + 1) / (events + 2), 1 / (others + 2))
+
+
 def inside_rows(rows: Binary, options: FitOptions, method: str, *, keeps_ends: bool = True) -> Inside:
     """Return the rows inside (0, 1); refuse rows at 0 and 1 that the method cannot fit."""
     p = clipped(rows.p, options)

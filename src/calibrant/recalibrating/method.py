@@ -111,6 +111,9 @@ class Method:
     log_scores: Callable[[Parameters, Any, FitOptions], FloatArray] | None = None
     check: Callable[[Parameters], None] | None = None  # refuses parameters that do not belong together
     bounds: Callable[[Parameters, FloatArray, FitOptions], tuple[FloatArray, FloatArray]] | None = None
+    # From a and s the parameters of the map with the logit a + s η, where η is that of a map with these parameters.
+    # Maps of groups are then shrunk to a common map; without it each group has a map of its own.
+    on_logit: Callable[[Parameters, float, float], Parameters] | None = None
     compared: RowsCompared | None = None  # None for a method that is fitted on request only
     reaches_ends: bool = False  # maps may send scores inside (0, 1) to 0 or 1: an infinite log score on new rows
     counts_rows: bool = False  # the fit counts rows: cells of a summary cannot take their place

@@ -70,9 +70,11 @@ def recalibrate(
         and distributions, the interval score, the quantile score, the CRPS of samples (or ``"fair-crps"``, which
         makes small ensembles too wide).
     weights
-        Weight of each row; a common factor does not matter, except with `smoothing`.
+        Weight of each row; a common factor does not matter, except with `smoothing` and for logistic and beta maps of
+        `groups`, where weights count rows.
     groups
-        Group of each row, for one map per group (intervals only).
+        Group of each row, for one map per group: of intervals on its own, of one probability per row (logistic and
+        beta maps) shrunk to the common map of all rows by as much as the groups are alike.
     clusters, time
         For ``"auto"``: whole clusters are dealt to folds, and no row is predicted by a map that saw its future.
     smoothing

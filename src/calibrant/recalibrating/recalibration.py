@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -94,7 +95,8 @@ class Recalibration(Tabular):
         prediction
             New predictions of the kind that the map was fitted on. Probabilities come back as float64.
         groups
-            The group of each row, if the map was fitted with groups.
+            The group of each row, if the map was fitted with groups. A group that it was not fitted on gets the common
+            map, with a warning, or is refused where there is none.
         """
         checked = self._checked(prediction)
         if self.groups is None:
@@ -126,12 +128,16 @@ class Recalibration(Tabular):
         if groups is None:
             words = "this map was fitted with groups ({known}); pass groups=, one label per row"
             raise InputError(words, option="groups", known=shown(list(known)))
-        labels = read_row_labels(groups, prediction.n)
+        n = len(prediction) if isinstance(prediction, np.ndarray) else prediction.n
+        labels = read_row_labels(groups, n)
         unknown = [label for label in labels.values if label not in known]
-        if unknown:
+        if unknown and self.common is None:
             words = "this map has no group {value}; it was fitted on {known}"
             raise InputError(words, option="groups", value=unknown[0], known=shown(list(known)))
-        number = np.array([known[label] for label in labels.values], dtype=np.intp)[labels.code]
+        if unknown:
+            said = f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}"
+            warnings.warn(f"{said}. Rows of other groups get the common map", stacklevel=3)
+        number = np.array([known.get(label, -1) for label in labels.values], dtype=np.intp)[labels.code]
         return self.rule.apply(self.of_rows(number), prediction, self.options)
 
     def of_rows(self, group: Any) -> Mapping[str, Any]:
@@ -139,7 +145,18 @@ class Recalibration(Tabular):
         if self.groups is None:
             return self.parameters
         maps = self.parameters["groups"]
-        return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[group] for name in maps[0]}
+        if self.common is None:
+            return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[group] for name in maps[0]}
+        every = (*maps, self.common.parameters)  # at -1, the number of a group that the map does not have
+        return {name: np.array([one[name] for one in every])[group] for name in maps[0]}
+
+    @property
+    def common(self) -> Recalibration | None:
+        """The map of all groups together, which groups are shrunk to; None if each has a map of its own."""
+        if self.groups is None or (self.parameters.keys() == {"groups"} and self.rule.parameters):
+            return None
+        parameters = {name: self.parameters[name] for name in self.rule.parameters}
+        return replace(self, parameters=parameters, groups=None)
 
     @overload
     def to_json(self, path: None = None) -> str: ...

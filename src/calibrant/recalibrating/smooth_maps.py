@@ -30,6 +30,7 @@ from calibrant.recalibrating.mean_log_score import (
     inside_rows,
     logit,
     separated,
+    targets,
 )
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 from calibrant.recalibrating.newton import MAX_GRADIENT, NoOptimumError, Optimum, vanishes
@@ -70,16 +71,12 @@ def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
     name = "logistic with Platt's smoothing" if smoothed else "logistic"
     inside = inside_rows(rows, options, name, keeps_ends=not smoothed)
     check_rows(inside, "logistic", 2)
-    target: NDArray[Any] = inside.y
-    if smoothed:
-        weight = np.ones(inside.y.size) if is_unit(inside.w) else inside.w
-        events, others = (float(weight[inside.y == outcome].sum()) for outcome in (1, 0))
-        target = np.where(inside.y == 1, (events + 1) / (events + 2), 1 / (others + 2))
-    else:
+    if not smoothed:
         rising, inverted = separated(inside)
         if rising or inverted:
             how = f"no event has a {'lower' if rising else 'higher'} score than a non-event"
             raise NotApplicableError(SEPARATED, how=how)
+    target = targets(inside.y, inside.w, options)
     found = LogScore((inside.x,), target, inside.w, inside.total).optimum(np.array([0.0, 1.0]))
     intercept, slope = map(float, found.point)
     _refuse_flat_ends("logistic", "slope", slope, inside.zeros + inside.ones, "at 0 or 1")
@@ -176,9 +173,12 @@ def _of_quadratic(m: Parameters, p: FloatArray) -> FloatArray:
     return np.asarray(m["intercept"] + (m["slope"] + m["curvature"] * x) * x)
 
 
-def _times(slope: float, column: FloatArray) -> FloatArray:
+def _times(slope: float | FloatArray, column: FloatArray) -> FloatArray:
     """Return the product, 0 for a slope of 0 also where the column is infinite."""
-    return np.zeros_like(column) if slope == 0 else slope * column
+    if np.ndim(slope) == 0:
+        return np.zeros_like(column) if slope == 0 else slope * column
+    with np.errstate(invalid="ignore"):
+        return np.where(slope == 0, 0.0, slope * column)
 
 
 Eta: TypeAlias = Callable[[Parameters, FloatArray], FloatArray]
@@ -196,6 +196,8 @@ def _smooth(
         return found
 
     def apply(m: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
+        if any(np.ndim(value) for value in m.values()):  # the parameters of each row's group
+            return expit(eta(m, scores(p, options)))
         return map_rows(lambda score: expit(eta(m, score)), scores(p, options))
 
     def log_scores(m: Parameters, rows: Binary, options: FitOptions) -> FloatArray:
@@ -226,10 +228,18 @@ LOGISTIC = _smooth(
     fit_logistic,
     lambda m, p: np.asarray(m["intercept"] + _times(m["slope"], logit(p))),
     {"intercept": Parameter(), "slope": Parameter()},
-    uses=("smoothing", "clip"),
+    uses=("smoothing", "clip", "groups"),
+    on_logit=lambda m, a, s: {"intercept": a + s * m["intercept"], "slope": s * m["slope"]},
     compared=RowsCompared(),
 )
-BETA = _smooth(fit_beta, _of_beta, {"a": SHAPE, "b": SHAPE, "c": Parameter()}, uses=("clip",), compared=RowsCompared())
+BETA = _smooth(
+    fit_beta,
+    _of_beta,
+    {"a": SHAPE, "b": SHAPE, "c": Parameter()},
+    uses=("clip", "groups"),
+    on_logit=lambda m, a, s: {"a": s * m["a"], "b": s * m["b"], "c": a + s * m["c"]},
+    compared=RowsCompared(),
+)
 QUADRATIC = _smooth(
     fit_quadratic, _of_quadratic, dict.fromkeys(("intercept", "slope", "curvature"), Parameter()), uses=("clip",)
 )
