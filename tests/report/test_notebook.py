@@ -54,7 +54,10 @@ class TestRecords:
         cells = read(found, "td")
         for k, fitted in enumerate(found.parameters["groups"], start=1):
             assert cells[cells.index(f"parameters groups {k} scale") + 1] == f"{fitted['scale']:#.4g}"
-        assert not {"boundary", "warnings", "levels"} & set(cells)  # empty
+        assert cells[cells.index("groups") + 1] == "['<i>high', 'low']"
+        assert not {"boundary", "warnings", "classes"} & set(cells)  # empty
+        of_levels = cb.recalibrate(P**2, cb.Intervals(*np.zeros((2, 600, 2)), [0.5, 0.9]), groups=PARTS["<b>part"])
+        assert set(of_levels.to_frame("pandas")["groups"]) == {"['<i>high', 'low']"}
 
     def test_all_results(self, for_each):
         draws = cb.Samples(RNG.normal(size=(60, 9, 2)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -74,6 +74,11 @@ class Recalibration(Tabular):
     def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
         state = {name: _with_mappings(getattr(self, name), dict) for name in self.__dataclass_fields__}
         return partial(Recalibration, **state), ()
+
+    def _columns(self) -> Mapping[str, Sequence[Any]]:
+        columns = super()._columns()
+        groups = None if self.groups is None else shown(list(self.groups))  # not one for each row of the table
+        return {**columns, "groups": [groups] * len(columns["n"])}
 
     @property
     def rule(self) -> Method:
