@@ -95,7 +95,7 @@ class TestRecalibrate:
         harm = RecalibrationGain(**values, **rest, method="beta", score="log", n=100)
         assert "do harm" in gain_lines(found, harm)[0]
         unsure = dataclasses.replace(harm, high=0.0004, estimate=-0.0005)
-        assert "(95 % limits −0.02 to 0.0004)" in gain_lines(found, unsure)[0]
+        assert "(95 % limits −0.0200 to 0.0004)" in gain_lines(found, unsure)[0]
         without = dataclasses.replace(harm, low=-np.inf, high=np.inf, note="No limits: few.")
         assert "few" in " ".join(gain_lines(found, without))
         gains = (harm, unsure, without)

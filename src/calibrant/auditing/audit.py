@@ -43,7 +43,7 @@ def audit(
     calibration_size: int | None = None,
     covariates: Any = None,
     part: float | None = None,
-    metrics: Sequence[Callable[..., Any] | str] = (),
+    metrics: Sequence[Callable[..., Any] | str] | None = None,
     log_density_y: ArrayLike | None = None,
     quantity: Quantities | None = None,
     log_likelihood: Quantity | None = None,

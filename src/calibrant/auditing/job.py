@@ -130,7 +130,7 @@ class AuditJob:
         refuse_options_of_other_kinds(rows.kind, own)
         return rows
 
-    def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting, metrics: Sequence[Any] = ()) -> Audit:
+    def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting, metrics: Any = None) -> Audit:
         """Return the audit of these facts; groups are summaries, or of rows at hand their labels."""
         how: Kind = KINDS[facts.rows.kind].audited()
         searches = setting.covariates is not None
@@ -148,7 +148,7 @@ class AuditJob:
         if where is not None and where.related:
             setting = replace(setting, related=where.related)
         found = how.sections(facts, setting)
-        if metrics:
+        if metrics is not None:
             from calibrant.auditing.own_metrics import with_metrics  # with the intervals of every verb
 
             found = with_metrics(found, metrics, facts.rows, setting)

@@ -21,8 +21,8 @@ def with_metrics(
     found: KindFindings, metrics: Sequence[Callable[..., Any] | str], rows: Any, setting: Setting
 ) -> KindFindings:
     """Return the findings with the values of these metrics, and their limits where rows do not depend on each other."""
-    if isinstance(metrics, str) or not isinstance(metrics, Sequence):
-        raise InputError(f"metrics must be a list of verbs or their names; got {shown(metrics)}", option="metrics")
+    if isinstance(metrics, str) or not isinstance(metrics, Sequence) or not metrics:
+        raise InputError(f"metrics must be a list of verbs or of their names; got {shown(metrics)}", option="metrics")
     entries = [_shown(find(metric), rows.kind) for metric in metrics]
     lines, missing = collected(entries, lambda entry: _number(entry, entry.of_rows(rows, entry.usual)))
     limits = {} if setting.clusters is not None else {entry.name: _limits(entry, rows, setting) for entry in entries}
