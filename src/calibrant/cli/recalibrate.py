@@ -47,12 +47,10 @@ def run(files: Sequence[Path], request: Request) -> None:
     if output is not None:
         for file in files:
             check_output(output, endings=(".json",), option="-o", source=file)
-    found, gain, over_common = fitted(files, request)
+    found, gains = fitted(files, request)
     lines = map_lines(found)
-    if gain is not None:
-        lines += gain_lines(found, gain)
-    if over_common is not None:
-        lines += group_lines(over_common)
+    lines += [line for gain in gains[:1] for line in gain_lines(found, gain)]
+    lines += [line for gain in gains[1:] for line in group_lines(gain)]
     if output is not None:
         lines.append(f"map: {found.to_json(output)}")
     emit("\n".join(lines))
@@ -67,13 +65,8 @@ class FitArguments(NamedTuple):
     dealing: dict[str, Any]
 
 
-def fitted(
-    files: Sequence[Path], request: Request
-) -> tuple[Recalibration, RecalibrationGain | None, RecalibrationGain | None]:
-    """Read what the request names, fit a map, and measure its gain where that is possible.
-
-    The second gain is that of maps of groups over the map of all rows together.
-    """
+def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, list[RecalibrationGain]]:
+    """Read what the request names, fit a map, and measure its gain, and that of maps of groups over the common one."""
     for file in files:
         refuse_results(file, request.format, "predictions")
     request, columns, scan = scan_of(files, request)
@@ -96,10 +89,10 @@ def fitted(
     if missing is not None:
         tell(missing.line.text)
     measurable = not request.no_gain and SCORES[columns.kind]
-    gain = _gain(arguments, request) if measurable else None
-    is_shrunken = gain is not None and found.common is not None and found.method != "identity"
-    over_common = _gain(arguments, request, baseline="common") if is_shrunken else None
-    return replace(found, columns=_named_columns(columns, scan)), gain, over_common
+    gains = [_gain(arguments, request)] if measurable else []
+    if any(gains) and found.common is not None and found.method != "identity":
+        gains.append(_gain(arguments, request, baseline="common"))
+    return replace(found, columns=_named_columns(columns, scan)), [gain for gain in gains if gain is not None]
 
 
 def _read(scan: Scan) -> tuple[Reading, Any, Batch]:
