@@ -98,7 +98,7 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
         ),
         (
             Claim("above", Subject("coordinate", name="mu"), "spread", 1.1336, 1.0566, 1.2193, 0.95, 500, 1.0),
-            "the spread of mu needs the factor 1.13 (95 % limits 1.05 to 1.22)",
+            "the spread of predictions of mu needs the factor 1.13 (95 % limits 1.05 to 1.22)",
         ),
     ],
 )
