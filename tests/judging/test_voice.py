@@ -70,7 +70,7 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
         (
             error("miscalibrated", 0.23, 0.19, 0.252, 9, quantity="coverage_error", pvalue=1e-9, test="energy_ranks"),
             "coverage of predictions is off by 23.0 points "
-            "(where it is largest, 95 % limits 19.0 to 25.2; ranks by density not uniform, p < 0.001)",
+            "(at its worst, 95 % limits 19.0 to 25.2; ranks by density not uniform, p < 0.001)",
         ),
         (
             error("limits", 1e-9, 0.0, 0.0004, 9, pvalue=0.3),

@@ -52,7 +52,7 @@ QUANTITIES = {
         name="error of the mean",
     ),
     "cutoff_error": _points("{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
-    "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", how="where it is largest"),
+    "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", how="at its worst"),
     "coverage_shortfall": _points("coverage of {who} falls short by {found}", "short by {value}"),
     "coverage_excess": _points("coverage of {who} is too high by {found}", "too high by {value}"),
     "calibration_error": Quantity("{who} have a calibration error of {found}", "error {value}"),
