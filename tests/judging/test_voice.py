@@ -146,7 +146,7 @@ def test_the_claim_of_the_headline_is_first_and_the_clearest_follow():
     ]
     rows = rows_of(claims)
     assert [row.where for row in rows] == ["all rows", "plan = b", "plan = a", "all rows"]
-    assert rows[2].meaning == "stated too low"  # one row for the error and its direction
+    assert rows[2].meaning == "too low on average"  # one row for the error and its direction
 
 
 def test_of_ranges_of_scores_that_overlap_the_clearest_is_a_row():
