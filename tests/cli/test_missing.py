@@ -133,7 +133,9 @@ def test_maps_are_fitted_without_them_and_leave_them_empty(run, file, folder):
     without = SENTENCE.replace(" (task = algebra: 12 of 40, task = law: 2 of 80)", "")
     assert (done.code, done.err) == (0, f"calibrant: {without}\n")
     assert "fitted on 166 rows" in done.out
-    assert run("apply", "map.json", file, "--percent -o out.jsonl").code == 0
+    assert "add --percent" in run("apply", "map.json", file, "-o out.jsonl").err
+    done = run("apply", "map.json", file, "--percent -o out.jsonl")
+    assert done.out.startswith("166 rows recalibrated by logistic, 14 without a prediction left empty; ")
     made = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
     assert all((row["confidence"] is None) == (row["confidence_recalibrated"] is None) for row in made)
     (folder / "empty.jsonl").write_text('{"confidence": null}\n')

@@ -150,7 +150,7 @@ class TestRecalibrate:
         assert lines[0] == "logistic, fitted on 600 rows of probabilities, one map for each of 2 groups:"
         assert [line.partition(":")[0] for line in lines[1:4]] == ["  north", "  south", "  other groups"]
         assert "log score" in lines[4]
-        assert lines[5].startswith("Maps of groups, beyond the common map: score lower by ")
+        assert lines[5].startswith("Maps of groups, beyond the common map: gain ")
         assert [line.partition(":")[0] for line in lines[6:8]] == ["  north", "  south"]
         table.with_columns(pl.col("region").replace("south", "west")).write_parquet("new.parquet")
         done = run("apply", "map.json", "new.parquet", "-o out.parquet")

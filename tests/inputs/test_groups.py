@@ -231,7 +231,7 @@ class TestTinyGroups:
     def test_a_column_of_numbers_is_refused(self, refusal):
         message = refusal(read_groups, {"{age}": np.linspace(0, 1, 5000)}, 5000, intersections=1, keep=None)
         assert "the groups of {age} are too small to say anything about any of them" in message
-        assert "there are 5,000, with 1 row(s) each (median). Put numbers into ranges first" in message
+        assert "there are 5,000, of a median size of 1. Put numbers into ranges first" in message
 
     @pytest.mark.parametrize(
         "labels", [np.arange(20), np.arange(5000) // 10, np.append(np.arange(500), np.full(10, -1))]

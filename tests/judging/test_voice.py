@@ -70,7 +70,7 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
         (
             error("miscalibrated", 0.23, 0.19, 0.252, 9, quantity="coverage_error", pvalue=1e-9, test="energy_ranks"),
             "coverage of predictions is off by 23.0 points "
-            "(where it is largest, 95 % limits 19.0 to 25.2; ranks by density not uniform, p < 0.001)",
+            "(at its worst, 95 % limits 19.0 to 25.2; ranks by density not uniform, p < 0.001)",
         ),
         (
             error("limits", 1e-9, 0.0, 0.0004, 9, pvalue=0.3),
@@ -98,7 +98,7 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
         ),
         (
             Claim("above", Subject("coordinate", name="mu"), "spread", 1.1336, 1.0566, 1.2193, 0.95, 500, 1.0),
-            "the spread of mu needs the factor 1.13 (95 % limits 1.05 to 1.22)",
+            "the spread of predictions of mu needs the factor 1.13 (95 % limits 1.05 to 1.22)",
         ),
     ],
 )
@@ -146,7 +146,7 @@ def test_the_claim_of_the_headline_is_first_and_the_clearest_follow():
     ]
     rows = rows_of(claims)
     assert [row.where for row in rows] == ["all rows", "plan = b", "plan = a", "all rows"]
-    assert rows[2].meaning == "stated too low"  # one row for the error and its direction
+    assert rows[2].meaning == "too low on average"  # one row for the error and its direction
 
 
 def test_of_ranges_of_scores_that_overlap_the_clearest_is_a_row():

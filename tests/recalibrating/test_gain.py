@@ -269,10 +269,10 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("rows", "options", "words"),
         [
-            (AT_0, {"method": "logistic"}, "limit them with the option clip"),
+            (AT_0, {"method": "logistic"}, "limit them with clip= of recalibrate (--clip)"),
             (CONFIDENT, {"method": "temperature"}, "misses of confident predictions"),
-            (FEW, {"method": "temperature"}, "the option clip"),
-            (FEW, {"method": "temperature", "weights": np.where(np.arange(600) < 3, 0.0, 1.0)}, "the option clip"),
+            (FEW, {"method": "temperature"}, "clip= of recalibrate"),
+            (FEW, {"method": "temperature", "weights": np.where(np.arange(600) < 3, 0.0, 1.0)}, "clip= of recalibrate"),
             (
                 simulated(600),
                 {"method": "logistic", "score": "brier", "clusters": np.arange(600) % 20},

@@ -84,7 +84,7 @@ ONE_PROBABILITY = {
         "{} has 3 parameters and needs at least as many different scores; got 2", BINARY[2:4], lambda m: fit(m, *TIED)
     ),
     **each(
-        "no {} map gives such a row a finite log score. Limit the scores with the option clip",
+        "no {} map gives such a row a finite log score. Limit the scores with clip= of recalibrate",
         BINARY[:3],
         lambda m: fit(m, [0, 1, 1, 0, 1], [0.1, 0.2, 0.0, 0.4, 0.3]),
     ),
@@ -130,7 +130,7 @@ CLASSES = {
     "12 parameters for 3 classes and needs at least as many rows; got 11": lambda: fit("matrix", *simulated(11)),
     "dirichlet has 12 .* at least as many rows; got 11": lambda: fit("dirichlet", *simulated(11)),
     "as many different rows; got 2": lambda: fit("vector", [0, 1, 2] * 10, [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]] * 15),
-    "outcome of row 2 is class 2, .* the option clip": lambda: fit("temperature", *RULED_OUT),
+    "outcome of row 2 is class 2, .* clip= of recalibrate": lambda: fit("temperature", *RULED_OUT),
     "row 57, column 1": lambda: fit("vector", *C).apply(WITH_ZERO),
     "the probabilities are constant": lambda: fit("temperature", [0, 1, 2] * 2, [[1 / 3] * 3] * 6),
     "the probability of class 0 is constant": lambda: fit("vector", CLASS_ROWS, CONSTANT),

@@ -170,7 +170,8 @@ def map_words(found: Recalibration) -> str:
 
 def _section(measured: GainAndMap, claim: Claim, data: CalibrationRows, setting: Setting) -> Section:
     gain, found = measured.gain, measured.fitted_map
-    fits = f"{gain.method} map of {FOLDS} folds, {len(gain.chosen) // FOLDS} partition(s) of the rows"
+    partitions = len(gain.chosen) // FOLDS
+    fits = f"{gain.method} map of {FOLDS} folds, {partitions} partition{'' if partitions == 1 else 's'} of the rows"
     noted = f"{fits}. {gain.note}" if gain.note else fits
     lines = [Measurement(QUANTITY, "gain of the log score on new rows", gain.estimate, method=noted)]
     if claim.level is not None:  # in lines of their own, because the column of intervals has the level of the page

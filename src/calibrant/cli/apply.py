@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from calibrant.cli.audit import prediction_of
+from calibrant.cli.audit import percent_hint, prediction_of
 from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, each_once, find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
@@ -47,7 +47,9 @@ def run(map_path: Path, file: Path, request: Request) -> None:
     for sentence in dict.fromkeys(str(each.message) for each in said):
         tell(sentence)
     made = listing(list(work.added), most=4)
-    emit(f"{rows:,} row{'' if rows == 1 else 's'} recalibrated by {found.method}; new in {output}: {made}")
+    empty = f", {work.empty:,} without a prediction left empty" if work.empty else ""
+    rows -= work.empty
+    emit(f"{rows:,} row{'' if rows == 1 else 's'} recalibrated by {found.method}{empty}; new in {output}: {made}")
 
 
 class Work:
@@ -55,6 +57,7 @@ class Work:
 
     def __init__(self, found: Recalibration, request: Request, table: TableFile) -> None:
         self.found, self.request, self.table = found, request, table
+        self.empty = 0  # rows without a probability, counted as they are met
         self.schema = table.schema()
         self.names = list(self.schema)
         chosen = _chosen(found, request, table, self.names)
@@ -92,6 +95,7 @@ class Work:
     def _made_beside(self, lacks: pl.Series, frame: pl.DataFrame) -> dict[str, Any]:
         """Return the new column, in which rows that lack a probability lack the new one; any other stands in for it."""
         ((new, old),) = self.added.items()
+        self.empty += int(lacks.sum())
         p = cells(frame, old)
         if lacks.all():
             return {new: pl.repeat(None, len(p), dtype=pl.Float64, eager=True)}
@@ -120,7 +124,8 @@ class Work:
                 if problem.row is None:
                     raise
                 place = f"row {start + problem.row}"
-                raise problem.within("", " (in {file}, rows are counted from 0)", place=place, file=file) from None
+                where = percent_hint(problem, self.found.kind) + " (in {file}, rows are counted from 0)"
+                raise problem.within("", where, place=place, file=file) from None
             start += frame.height
 
 

@@ -259,14 +259,17 @@ def _names(files: Sequence[Path], scan: Scan, request: Request, columns: Columns
     return names
 
 
+def percent_hint(problem: InputError, kind: str) -> str:
+    is_percentage = isinstance(problem.value, float) and 1 < problem.value <= 100
+    return ". On the command line add --percent" if kind in ("binary", "classes") and is_percentage else ""
+
+
 def within_files(problem: InputError, files: Sequence[Path], reading: Reading, columns: Columns) -> InputError:
     place = None
     if problem.row is not None:
         path, row = reading.place(problem.row)
         place = f"row {row} of {path}" if len(reading.files) > 1 else f"row {row}"
-    hint = ""
-    if columns.kind in ("binary", "classes") and isinstance(problem.value, float) and 1 < problem.value <= 100:
-        hint = ". On the command line add --percent"
+    hint = percent_hint(problem, columns.kind)
     counted = "" if problem.row is None else f"; rows are {counting(reading.where)}"
     return problem.within(
         "",

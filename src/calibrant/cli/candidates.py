@@ -76,8 +76,9 @@ def completed(table: TableFile, request: Request, kind: str | None) -> Request:
     naming = predictions[0].options[:1] if predictions and kind == "samples" else NAMING[kind]
     for what, options, found in (("outcome", ("--y",), outcomes), ("prediction", naming, predictions)):
         if found is not None:
+            hint = " (for percentages add --percent)" if what == "prediction" and not request.percent else ""
             asked.append(f"{what} ({' and '.join(options)})")
-            lines.append(f"  could be the {what}: {_listed(found) or 'none of them'}")
+            lines.append(f"  could be the {what}: {_listed(found) or f'none of them{hint}'}")
             typed += found[0].options if found else (options[0], "COLUMN")
     judged = f", judged by the first {MAX_ROWS_EXAMINED:,} rows" if len(rows) == MAX_ROWS_EXAMINED else ""
     raise InputError(

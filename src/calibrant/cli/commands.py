@@ -119,18 +119,18 @@ def samples(files: tuple[Path, ...], request: Request) -> None:
 def check(file: Path, request: Request) -> None:
     """Fail if a condition on the predictions in FILE holds.
 
-    FILE contains predictions, as for audit, or is a report or JSON that audit or samples wrote.
+    FILE contains predictions, as for audit, or is a report or JSON that audit, samples or compare wrote.
 
     A condition may be a verdict, miscalibrated, within or 'cannot tell' (different for sets of points), or its
     opposite, 'verdict != within'. With --tolerance, miscalibrated means that a larger error was shown, and within that
-    a larger one was excluded.
+    a larger one was excluded; 'cannot tell' passes a check for miscalibrated.
 
     It may also be a path into the JSON, one of > >= < <= = != and a number. NAME is the measurement, NAME.pvalue its
     p-value, NAME.expected the value of calibrated predictions, NAME.excess the excess over it, NAME.low and NAME.high
     are its confidence limits, NAME.LEVEL is the measurement at one of several levels. A group is
     groups.plan.student.low, the largest of all is max(groups.plan.low). worst_group.estimate and worst_group.pvalue are
     those of the group with the smallest p-value; worst_group.low is the largest lower limit of an error, or the lower
-    limit of coverage in that group.
+    limit of coverage in that group. missing.share is the share of rows without a value in the column of --p.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.

@@ -231,8 +231,12 @@ def group_lines(gain: RecalibrationGain) -> list[str]:
     """Return what maps of groups gain over the common map, in all rows and in each group."""
     of: list[tuple[str, Any]] = [("Maps of groups, beyond the common map", gain)]
     of += [(f"  {one.group}", one) for one in gain.by_group[:MAX_SHOWN]]
-    return [
-        f"{words}: score lower by {number(one.estimate)} "
-        f"({confidence_words(gain.level)} limits {short_limits(one.low, one.high) if np.isfinite(one.low) else 'none'})"
-        for words, one in of
-    ]
+    first, *others = [f"{words}: gain {number(one.estimate)} ({_limits(one, gain.level)})" for words, one in of]
+    shown = "the maps help" if gain.low > 0 else "the maps do harm" if gain.high < 0 else "no gain is shown"
+    return [f"{first}: {shown}", *others]
+
+
+def _limits(one: Any, level: float) -> str:
+    if not np.isfinite(one.low):
+        return "no limits"
+    return f"{confidence_words(level)} limits {short_limits(one.low, one.high)}"

@@ -49,8 +49,8 @@ def check_group_sizes(name: str, sizes: NDArray[Any]) -> None:
     if len(sizes) <= MAX_TINY_GROUPS or sizes.max() >= TINY_GROUP_ROWS:
         return
     message = (
-        "the groups of {name} are too small to say anything about any of them: there are {number:,}, with {median:g} "
-        "row(s) each (median). Put numbers into ranges first, for example with pandas.qcut(column, 5); for rows that "
+        "the groups of {name} are too small to say anything about any of them: there are {number:,}, of a median "
+        "size of {median:g}. Put numbers into ranges first, for example with pandas.qcut(column, 5); for rows that "
         "depend on each other, such as those of one customer, use {clusters=}"
     )
     raise InputError(message, option="groups", name=name, number=len(sizes), median=float(np.median(sizes)))

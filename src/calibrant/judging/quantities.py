@@ -52,12 +52,15 @@ QUANTITIES = {
         name="error of the mean",
     ),
     "cutoff_error": _points("{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
-    "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", how="where it is largest"),
+    "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", how="at its worst"),
     "coverage_shortfall": _points("coverage of {who} falls short by {found}", "short by {value}"),
     "coverage_excess": _points("coverage of {who} is too high by {found}", "too high by {value}"),
     "calibration_error": Quantity("{who} have a calibration error of {found}", "error {value}"),
     # probabilities
-    "bias": _points("events happen more often than {who} say by {found}", *STATED, "observed less predicted frequency"),
+    "bias": _points(
+        "events happen more often than {who} say by {found}",
+        *("{value}", "too high on average", "too low on average", "observed less predicted frequency"),
+    ),
     "frequency": _share(
         "{who} are {meaning}: when {expected} is stated, it happens {found} of the time{brackets}",
         *STATED,

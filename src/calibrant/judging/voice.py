@@ -348,7 +348,7 @@ def who(claim: Claim) -> str:
     match claim.subject.kind:
         case "all rows":
             return things
-        case "group" | "class" | "most probable class":
+        case "group" | "class" | "most probable class" | "coordinate":
             return f"{things} of {where(claim.subject)}"
         case "scores":
             return f"{things} of {range_words(claim.subject.low or 0.0, claim.subject.high or 0.0)}"

@@ -36,7 +36,7 @@ SEPARATED = (
     "use " + SMOOTHED
 )
 MOST_PROBABLE = "no outcome is less probable than another class of its row"
-CLIP_REMEDY = "Mix the probabilities with the option clip of recalibrate, such as 1e-6, or correct such rows"
+CLIP_REMEDY = "Mix the probabilities with clip= of recalibrate (--clip), such as 1e-6, or correct such rows"
 
 
 @dataclass(frozen=True)

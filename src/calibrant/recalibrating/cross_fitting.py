@@ -280,7 +280,7 @@ def check_finite(scores: FloatArray, what: str, data: CalibrationRows, rows: Num
         raise NotApplicableError(f"the score of a row {what} is infinite, so no gain can be measured")
     remedy = "choose another score or method, or pass more rows"
     if data.kind in ("binary", "classes"):
-        remedy = f"limit probabilities with the option clip of recalibrate, {remedy}"
+        remedy = f"limit probabilities with clip= of recalibrate (--clip), {remedy}"
     raise NotApplicableError(
         f"the score of {{row}} {what} is infinite, so no gain can be measured; {remedy}",
         row=int(data.caller_rows[rows][infinite[0]]),

@@ -330,7 +330,7 @@ class CrossFittedGains(NamedTuple):
             rows = self.data.caller_rows[self.rows][self.units.heaviest(self.d.mean(axis=0))[:MAX_ROWS_NAMED]]
             said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
         of_probabilities = self.options.score == "log" and self.data.kind in ("binary", "classes")
-        limited = ", limit probabilities with the option clip of recalibrate, or use the Brier score"
+        limited = ", limit probabilities with clip= of recalibrate (--clip), or use the Brier score"
         remedy = limited if of_probabilities and not self.data.is_sample else ""
         return -math.inf, math.inf, [*said, f"Use more rows{remedy}"]
 
@@ -356,7 +356,7 @@ class CrossFittedGains(NamedTuple):
         data, rows, if_missed = self.data, self.rows, self.passes[0].if_missed
         p = clipped(data.prediction[rows], self.options)
         if ((p == 0) | (p == 1)).any():
-            return "the log score of a miss at 0 or 1 is infinite; limit them with the option clip of recalibrate"
+            return "the log score of a miss at 0 or 1 is infinite; limit them with clip= of recalibrate (--clip)"
         assert if_missed is not None
         missed = (data.rows.y[rows] == (p < 0.5)) & (p != 0.5)
         count = np.ones(p.size) if data.count is None else np.asarray(data.count[rows], dtype=np.float64)

@@ -21,7 +21,7 @@ SAMPLE_ROWS = 50_000  # of more rows a sample is fitted first, which leaves thre
 MIN_SAMPLE_STEP = 4  # a sample of more than every fourth row saves too little
 INSIDE = "inside (0, 1)"
 FEWER = "Pass more rows, or use a method with fewer parameters"
-CLIP_REMEDY = "Limit the scores with the option clip of recalibrate, such as 1e-6, or correct such rows"
+CLIP_REMEDY = "Limit the scores with clip= of recalibrate (--clip), such as 1e-6, or correct such rows"
 
 
 @dataclass(frozen=True)
