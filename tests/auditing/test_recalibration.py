@@ -230,6 +230,11 @@ class TestMapsOfGroups:
         again, _ = self.claims(self.y[order], self.p[order], groups={k: v[order] for k, v in groups.items()})
         assert again == [claim]
 
+    def test_the_command_can_be_typed(self):
+        some = np.where(np.arange(3000) % 50, self.group.astype(object), None)
+        _, (line,) = self.claims(self.y, self.p, groups={"my plan": some})
+        assert "(--by 'my plan', once each row has a label), beyond the common map" in line
+
     def test_nothing_is_said_of_groups_that_are_right_and_of_classes(self):
         right = (self.rng.random(3000) < self.p).astype(int)
         assert self.claims(right, self.p, groups=self.group) == ([], [])

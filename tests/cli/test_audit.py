@@ -289,7 +289,8 @@ def test_covariates_of_probabilities(run, refused, folder, require, monkeypatch)
 
 LEFT_OUT = (
     "left out: id (every value differs), code (400 different texts in 600 rows), joined (dates), income (12 missing "
-    "values), plan (the same value in all rows), unit (the same value in all rows), mixed (numbers and texts)"
+    "values), plan (the same value in all rows), unit (the same value in all rows), mixed (numbers and texts), "
+    "index (numbers of rows, by its name)"
 )
 
 
@@ -307,6 +308,7 @@ def test_columns_that_all_leaves_out(run, refused, folder, require, monkeypatch,
         "plan": ["a"] * n,
         "unit": [1.0] * n,
         "mixed": ["n/a", *["1", "2"] * (n // 2 - 1), "3"],
+        "index": rows,
     }
 
     def written(name, **chosen):

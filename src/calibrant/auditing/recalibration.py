@@ -11,6 +11,7 @@ is off, its claim has the level of all.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from calibrant.core.evidence import Note, Subject, note
 from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting
 from calibrant.core.words import confidence_words, minus
 from calibrant.errors import CalibrantError
-from calibrant.inputs.groups import Grouping
+from calibrant.inputs.groups import MISSING, Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.evidence import ADVICE
 from calibrant.probabilities.reliability_curve import reliability_curves
@@ -82,7 +83,10 @@ def with_group_maps(found: Grouped, rows: Binary | Classes, groups: Sequence[Gro
     except CalibrantError:  # the map of all rows says why
         return found
     claim = replace(gain_claim(gain), subject=Subject("covariates", name=f"maps by {by}"))
-    of_maps = f"one map for each group, recalibrate with groups={by} (--by {by}), beyond the common map"
+    flags = " ".join(f"--by {shlex.quote(name)}" for name in by.split(", "))
+    if any(each.subject.name.endswith(f" = {MISSING}") for each in found.family.evidence):
+        flags += ", once each row has a label"
+    of_maps = f"one map for each group, recalibrate with groups={by} ({flags}), beyond the common map"
     return found._replace(notes=(gain_note(claim, of_maps, gain.score, gain.note),), further=(claim,))
 
 

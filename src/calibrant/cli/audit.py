@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.candidates import cells, completed, event_of
+from calibrant.cli.candidates import ROW_NAMES, cells, completed, event_of
 from calibrant.cli.columns import ALL, Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
 from calibrant.cli.missing import Missing, with_missing, with_predictions
@@ -114,7 +114,9 @@ def _searchable(scan: Scan) -> tuple[Scan, str]:
                 seen[name].see(frame[name], kinds[name].what if name in kinds else "texts")  # without any value
     if not seen:  # no rows, which is refused later
         return scan, ""
-    reasons = {name: reason for name in names if (reason := seen[name].unfit()) is not None}
+    numbering = dict.fromkeys(ROW_NAMES, "numbers of rows, by its name")
+    why = {name: seen[name].unfit() or numbering.get(name.casefold()) for name in names}
+    reasons = {name: reason for name, reason in why.items() if reason is not None}
     used = tuple(name for name in names if name not in reasons)
     left_out = ", ".join(f"{printable(name)} ({reason})" for name, reason in reasons.items())
     left_out = left_out and f"left out: {left_out}"

@@ -177,7 +177,7 @@ QUANTITIES = {
     "skce": Quantity("the kernel test judges {who} as a whole", name="squared kernel calibration error"),
     "recalibration_gain": Quantity(
         "recalibration lowers the score by {found}",
-        *("gain {value}", "the map does harm", "the map helps"),
+        *("gain {value} (log score)", "the map does harm", "the map helps"),
         name="gain of the log score by recalibration",
     ),
     "skill": Quantity(
