@@ -77,7 +77,7 @@ def test_an_audit_shows_them(mine, refusal):
         limits = lines["mean_residual"].interval
         alone = cb.interval("mean_residual", Y, P)
         assert limits == (None if more else (alone.low, alone.high))
-    for wrong in ("ece", [], 3, np.array(["ece"])):
+    for wrong in ("ece", [], 3, np.array(["ece"]), {"ece"}):
         assert "metrics must be a list" in refusal(cb.audit, Y, P, metrics=wrong)
     assert "crps does not give one" in refusal(cb.audit, Y, P, metrics=["crps"])
     assert "reliability_curve does not give one" in refusal(cb.audit, Y, P, metrics=["reliability_curve"])

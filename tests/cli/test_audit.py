@@ -152,7 +152,7 @@ def test_groups_may_be_missing_or_predict(run, folder, frame):
     frame = frame.with_columns(segment=pl.when(pl.col("age") < 40).then(None).otherwise("segment"))
     frame.write_parquet(folder / "data.parquet")
     assert "segment = (missing)" in run("audit", "data.parquet", NAMED, "--by segment").out
-    assert "left = 1" in run("audit", "data.parquet", NAMED, "--by score --by left --where 'id < 20'").out
+    assert "score = 0." in run("audit", "data.parquet", NAMED, "--by score --where 'id < 20'").out
 
 
 @pytest.mark.parametrize(
@@ -161,6 +161,8 @@ def test_groups_may_be_missing_or_predict(run, folder, frame):
         ("--y lfet --p score", "data.csv has no column 'lfet' (--y). Did you mean 'left'?"),
         ("--y left --p SCORE", "data.csv has no column 'SCORE' (--p). Did you mean 'score'?"),
         ("--y left --p zzzzz", "has no column 'zzzzz' (--p). Its columns are 'id', 'left', 'churned', "),
+        (f"{NAMED} --by churned", "groups are the outcomes (churned = no and others)"),
+        (f"{NAMED} --by left --stream", "--by names the outcome 'left'; leave it out"),
         (f"{NAMED} --by segmnt", "has no column 'segmnt' (--by). Did you mean 'segment'?"),
         (f"{NAMED} --weights v", "has no column 'v' (--weights). Its columns are"),
         (f"{NAMED} --where 'agee > 3'", "has no column 'agee' (--where). Did you mean 'age'?"),

@@ -192,6 +192,11 @@ ASKED = {  # columns, options, candidates for the outcome, candidates for the pr
     ),
     "a score of 0 to 100": ({"y": EVENTS, "score": 100 * SCORES}, "", "'y'", "'score' (10 to 90, percentages?)",
                             "--y y --p score --percent"),
+    "a scale of 0 to 10": ({"y": EVENTS, "confidence": np.arange(60) % 11}, "", "'y'",
+                           "'confidence' (0 to 10, percentages?)", "--y y --p confidence --percent"),
+    "1 beside 2": ({"y": EVENTS + 1, "p": SCORES}, "", "'y' (1 and 2)", "'p'", "--y y --pos-label 2 --p p"),
+    "a side": ({"side": np.where(EVENTS, "right", "left"), "p": SCORES}, "", "'side' ('left' and 'right')", "'p'",
+               "--y side --pos-label right --p p"),
     "a name against values": (
         {"h": ROW % 2 + 1, "y": ROW / 7, "p": ROW / 100},
         "", "'y' (by its name; Float64), 'h' (1 and 2)", "'p'", "--y y --p p",

@@ -193,10 +193,10 @@ def test_reader_that_goes_away(data):
 
 
 def test_terminal_without_emoji(process, folder):
-    (folder / "data.csv").write_text("😀,p\n1,0.7\n0,0.4\n", "utf-8")
+    (folder / "data.csv").write_text("😀,p,y\n1,0.7,1\n0,0.4,0\n", "utf-8")
     latin = {**os.environ, "PYTHONIOENCODING": "iso-8859-1"}
     done = process("audit", "data.csv", "--y x --p p", env=latin)
-    assert done == (2, "", "calibrant: data.csv has no column 'x' (--y). Its columns are '\\U0001f600', 'p'\n")
-    done = process("audit", "data.csv", "--y '😀' --p p --by '😀'", env=latin, encoding="iso-8859-1")
+    assert done == (2, "", "calibrant: data.csv has no column 'x' (--y). Its columns are '\\U0001f600', 'p', 'y'\n")
+    done = process("audit", "data.csv", "--y y --p p --by '😀'", env=latin, encoding="iso-8859-1")
     assert (done.code, done.err) == (0, "")
     assert "\\U0001f600 = 1" in done.out

@@ -140,7 +140,8 @@ def test_samples_that_failed_have_neither(tmp_path):
 
 @pytest.mark.parametrize("format", ["lm-eval", "inspect"])
 def test_what_is_no_log(tmp_path, format):
-    for content in ('{"y": 1}\n', "[1]\n", "text\n", '{"eval": 1, "samples": 2}'):
+    huge = '{"eval": {"task": ""}, "samples": [{"id": 1, "metadata": {"confidence": 1%s}}]}' % ("0" * 400)
+    for content in ('{"y": 1}\n', "[1]\n", "text\n", '{"eval": 1, "samples": 2}', huge, "[" * 200_000):
         (tmp_path / "a.json").write_text(content)
         with pytest.raises(InputError, match=r"a\.json cannot be read as "):
             read(tmp_path / "a.json", format)

@@ -147,6 +147,9 @@ REFUSED = {
     "does not use groups=; it belongs to logistic, beta": lambda y, p, g: cb.recalibrate(
         y, p, method="temperature", groups=g
     ),
+    "groups are the outcomes": lambda y, p, g: cb.recalibrate(
+        y, p, method="logistic", groups=np.where(y == 1, "won", "lost")
+    ),
     "only one class occurs": lambda y, p, g: cb.recalibrate(y * 0, p, method="logistic", groups=g),
     "group b: higher scores go with fewer events .* method logistic": lambda y, p, g: cb.recalibrate(
         np.r_[y, y, INVERTED < 0.5],

@@ -76,6 +76,9 @@ class TestByHand:
         assert found.boundary == ("a", "b")
         assert found.parameters["c"] == pytest.approx(logit(0.4))
         np.testing.assert_allclose(found.apply([0.0, 0.3, 1.0]), 0.4)
+        with pytest.warns(UserWarning, match="no or inverted information"):  # the mean rounds to 1
+            found = recalibrate([1, 1, 1, 0], [0.2, 0.3, 0.4, 0.9], method="beta", weights=[1, 1, 1, 1e-20])
+        assert found.parameters["c"] == pytest.approx(math.log(3e20))
 
     def test_temperature_of_inverted_scores_is_infinite(self):
         with pytest.warns(UserWarning, match=r"best temperature is infinite and every result is 0\.5"):

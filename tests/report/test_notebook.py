@@ -58,6 +58,10 @@ class TestRecords:
         assert not {"boundary", "warnings", "classes"} & set(cells)  # empty
         of_levels = cb.recalibrate(P**2, cb.Intervals(*np.zeros((2, 600, 2)), [0.5, 0.9]), groups=PARTS["<b>part"])
         assert set(of_levels.to_frame("pandas")["groups"]) == {"['<i>high', 'low']"}
+        many = cb.recalibrate(Y, P, method="logistic", groups=np.arange(Y.size))
+        cells = read(many, "td")
+        assert "1,150 more" in cells[cells.index("…") + 1]
+        assert len(cells) == 2 * 61
 
     def test_all_results(self, for_each):
         draws = cb.Samples(RNG.normal(size=(60, 9, 2)))

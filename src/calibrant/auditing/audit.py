@@ -16,7 +16,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import kept_mask
 from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.groups import read_groups, read_row_labels
+from calibrant.inputs.groups import is_outcome, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import generator
 from calibrant.inputs.quantiles import Quantiles
@@ -144,6 +144,10 @@ def audit(
     keep = kept_mask(weights)
     n = rows.n if keep is None else keep.size
     groupings = [] if groups is None else read_groups(groups, n, intersections=intersections, keep=keep)
+    for grouping in groupings:
+        if is_outcome(grouping.code, rows.y):
+            words = "groups are the outcomes ({first} and others), among which every prediction is off; leave them out"
+            raise InputError(words, option="groups", first=grouping.names[0])
     share = check_part(part, covariates)
     of_draws = {
         "columns": columns,

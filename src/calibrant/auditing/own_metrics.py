@@ -13,7 +13,7 @@ from calibrant.auditing.interval import interval_of_mean
 from calibrant.auditing.measurements import collected
 from calibrant.core.catalogue import Entry, Shown, find
 from calibrant.core.findings import KindFindings, Section, Setting
-from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.kinds import KINDS
 
 
@@ -22,7 +22,9 @@ def with_metrics(
 ) -> KindFindings:
     """Return the findings with the values of these metrics, and their limits where rows do not depend on each other."""
     if isinstance(metrics, str) or not isinstance(metrics, Sequence) or not metrics:
-        raise InputError(f"metrics must be a list of verbs or of their names; got {shown(metrics)}", option="metrics")
+        raise InputError(
+            "metrics must be a list of verbs or of their names; got {value}", option="metrics", value=metrics
+        )
     entries = [_shown(find(metric), rows.kind) for metric in metrics]
     lines, missing = collected(entries, lambda entry: _number(entry, entry.of_rows(rows, entry.usual)))
     limits = {} if setting.clusters is not None else {entry.name: _limits(entry, rows, setting) for entry in entries}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -31,7 +31,12 @@ PREDICTION_NAMES = (*PROBABILITY_NAMES, "score", "y_score", "pred", "y_pred", "p
 PREDICTED = re.compile(r"(y_?)?(pred|prob|hat)", re.IGNORECASE)  # begins names that no outcome has
 ROW_NAMES = ("", "unnamed: 0", "index", "__index_level_0__", "id", "row")
 MIN_PERCENTAGE = 2  # of the largest value: less may be probabilities with an error
-EVENT_LABELS = ("yes", "true", "y", "t", "1", "positive", "pos", "event", "correct", "right")
+SURE_PERCENTAGE = 10  # of the largest value: less may be a scale from 1 to 5 or from 0 to 10
+# Which of two labels is the event, and the others that tell, if some are needed: 1 beside 2 may be either.
+EVENT_LABELS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("yes", "true", "positive", "pos", "event", "correct"), ()),
+    "y": ("n",), "t": ("f",), "1": ("0", "-1"), "right": ("wrong",)
+}  # fmt: skip
 BOUND_NAMES = (("lower", "upper"), ("Lower", "Upper"), ("low", "high"), ("lo", "hi"), ("lwr", "upr"), ("min", "max"))
 CLASS_NAME = re.compile(r"(?P<stem>.*[_.\- ](?=[^_.\- ]+\Z)|\D+(?=\d+\Z)).+", re.DOTALL)
 LEVEL_NAME = re.compile(r"(?P<stem>.*?)[\d.%]+", re.DOTALL)
@@ -169,7 +174,13 @@ def _events(rows: pl.DataFrame) -> list[Candidate]:
 def event_of(column: pl.Series) -> Any:
     """Return which of two labels is the event, where its name tells."""
     values = _values(column, 3)
-    return next((v for v in values if str(v).lower() in EVENT_LABELS), None) if len(values) == 2 else None
+    if len(values) != 2:
+        return None
+    for value, other in (values, values[::-1]):
+        needed = EVENT_LABELS.get(str(value).lower())
+        if needed is not None and (not needed or str(other).lower() in needed):
+            return value
+    return None
 
 
 def _scores(rows: pl.DataFrame, request: Request) -> list[Candidate]:
@@ -180,7 +191,7 @@ def _scores(rows: pl.DataFrame, request: Request) -> list[Candidate]:
         if low >= 0 and high <= top and (rows.schema[name].is_float() or request.percent):
             found.append(Candidate(name, described, ("--p", name), "binary"))
         elif low >= 0 and MIN_PERCENTAGE < high <= 100 and called in PREDICTION_NAMES:
-            options, sure = ("--p", name, "--percent"), called in PROBABILITY_NAMES
+            options, sure = ("--p", name, "--percent"), called in PROBABILITY_NAMES and high > SURE_PERCENTAGE
             found.append(Candidate(name, f"{described}, percentages?", options, "binary", sure))
     return found
 

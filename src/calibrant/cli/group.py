@@ -151,8 +151,8 @@ def in_option_words(problem: CalibrantError) -> str:
 
 
 def _spelled(command: click.Command | None, name: str, value: Any) -> str:
-    """Return an option as it is typed, if the command has it: they are the same words as in the library."""
-    option = "--" + name.replace("_", "-")
+    """Return an option as it is typed, if the command has it: all but ``--by`` are words of the library."""
+    option = "--by" if name == "groups" else "--" + name.replace("_", "-")
     if command is None or not any(option in parameter.opts for parameter in command.params):
         return as_keyword(name, value)
     if value is None or value is True:

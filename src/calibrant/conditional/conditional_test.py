@@ -45,7 +45,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.covariates import Covariates, read_covariate_table
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.groups import read_row_labels
+from calibrant.inputs.groups import is_outcome, read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.kinds import KINDS
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
@@ -243,12 +243,10 @@ def refuse_outcomes(rows: Any, x: Covariates) -> None:
     y = np.asarray(rows.y)
     if y.ndim != 1 or y.size < MIN_REGION_ROWS or (y == y[0]).all():
         return
-    values, order = np.unique(y, return_inverse=True)
+    order = np.unique(y, return_inverse=True)[1]
     for name, labels, column in zip(x.names, x.labels, x.x.T, strict=True):
-        found, code = np.unique(column, return_inverse=True)
-        pairs = np.unique(order * found.size + code).size
-        is_renamed = pairs == found.size == values.size <= y.size / 2
-        if is_renamed or np.array_equal(column, y):
+        _, code = np.unique(column, return_inverse=True)
+        if is_outcome(code, y) or np.array_equal(column, y):
             raise InputError(f"covariates ({name}) is the outcome: it was not known before. Leave it out")
         if not labels and np.array_equal(code, order):
             message = f"covariates ({name}) has the rank correlation 1 with the outcome: was it known before?"

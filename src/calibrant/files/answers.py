@@ -11,6 +11,7 @@ import json
 import math
 import re
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,10 @@ from calibrant.files.lazy_libraries import pl
 
 SAMPLES = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT.*")  # a file of lm-evaluation-harness
 MARKS = {"C": True, "I": False, "N": False, True: True, False: False}  # of right and wrong answers; 1 and 0 too
+DAMAGE = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, EOFError, zlib.error,
+    zipfile.BadZipFile
+)  # fmt: skip
 Row = tuple[str, str, bool | None, float | None]  # task, question, whether it is answered correctly, confidence
 
 
@@ -36,7 +41,7 @@ def _rows(path: Path, format: str, _: int) -> pl.DataFrame:
         return pl.DataFrame(list(LOGS[format](path)), schema=types, orient="row")
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as problem:
+    except DAMAGE as problem:
         why = f"{type(problem).__name__} {problem}"
         raise InputError(f"{path} cannot be read as a log of {format}: {why}") from problem
 
@@ -99,7 +104,7 @@ def _score(sample: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
 
 def _archived(path: Path) -> dict[str, Any]:
     with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if name.startswith("samples/")]
+        names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
         try:
             samples = [json.loads(archive.read(name)) for name in names]
             return {**json.loads(archive.read("header.json")), "samples": samples}

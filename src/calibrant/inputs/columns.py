@@ -131,6 +131,10 @@ class NamedColumns:
     covariates: tuple[str, ...] = ()  # of numbers, texts or truth values
     percent: bool = False  # whether probabilities are percentages
 
+    def __post_init__(self) -> None:
+        if set(self.groups) & set(_as_tuple(self.y)):
+            raise InputError("{groups=} names the outcome {value}; leave it out", option="groups", value=self.y)
+
     @classmethod
     def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None, covariates: Any = None) -> Self:
         named = prediction if isinstance(prediction, FromColumns) else read_names("prediction", prediction)

@@ -19,6 +19,7 @@ from calibrant.inputs.named import named_columns
 MISSING = "(missing)"
 MAX_TINY_GROUPS = 20  # of a column that has no larger group
 TINY_GROUP_ROWS = 10  # below which a group is tiny
+LEAST_ROWS_COMPARED = 20
 Label = str | int | float | bool
 
 
@@ -54,6 +55,16 @@ def check_group_sizes(name: str, sizes: NDArray[Any]) -> None:
         "depend on each other, such as those of one customer, use {clusters=}"
     )
     raise InputError(message, option="groups", name=name, number=len(sizes), median=float(np.median(sizes)))
+
+
+def is_outcome(code: NDArray[np.intp], y: Any) -> bool:
+    """Tell whether labels 0, 1, ... are the outcomes under other names; in few rows that may be chance."""
+    y = np.asarray(y)
+    if y.ndim != 1 or y.size < LEAST_ROWS_COMPARED:
+        return False
+    outcome = np.zeros(int(code.max()) + 1, dtype=y.dtype)
+    outcome[code] = y
+    return 2 <= np.unique(outcome).size == outcome.size <= y.size / 2 and bool((outcome[code] == y).all())
 
 
 def _columns(groups: Any) -> dict[str, Any]:

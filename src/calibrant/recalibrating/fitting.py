@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.core.grid import Grid
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import kept_mask
-from calibrant.inputs.groups import Label, read_row_labels
+from calibrant.inputs.groups import Label, is_outcome, read_row_labels
 from calibrant.inputs.kinds import KINDS, read
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.mixture import Mixture
@@ -126,6 +126,8 @@ def read_calibration(
     if groups is None:
         return data
     labels = read_row_labels(groups, rows.n, keep=data.keep)
+    if is_outcome(labels.code, rows.y):
+        raise InputError("groups are the outcomes, which new rows do not have; leave {groups=} out", option="groups")
     return replace(data, groups=labels.values, group=labels.code)
 
 

@@ -262,15 +262,11 @@ def _choice(value: Any, known: Collection[str]) -> Any:
 
 
 def _labels(value: Any, rule: LabelRule, least: int = 0) -> tuple[Any, ...]:
+    before = set()
     for i, label in enumerate(_list(value)):
-        is_new = label not in value[:i]
-        _at(
-            i,
-            _expect,
-            label,
-            rule.is_legal(label) and is_new,
-            rule.words + (", and different from those before it" if not is_new else ""),
-        )
+        _at(i, _expect, label, rule.is_legal(label), rule.words)
+        _at(i, _expect, label, label not in before, f"{rule.words}, and different from those before it")
+        before.add(label)
     _expect(value, len(value) >= least, f"a list of at least {least}")
     return tuple(value)
 

@@ -131,8 +131,8 @@ def _best_face(score: LogScore, *, inverted: bool) -> tuple[Optimum, tuple[str, 
     Fully inverted scores have no finite optimum with one shape, and the constant map is the best.
     """
     w = np.ones(score.target.size) if is_unit(score.w) else score.w
-    mean = float(w[score.target == 1].sum() / w.sum())
-    points = [np.array([math.log(mean) - math.log1p(-mean), 0.0, 0.0])]
+    events, others = (float(w[score.target == k].sum()) for k in (1, 0))
+    points = [np.array([math.log(events) - math.log(others), 0.0, 0.0])]  # the mean itself may round to 0 or 1
     for k in () if inverted else (0, 1):
         c, shape = replace(score, columns=(score.columns[k],)).optimum(np.array([0.0, 1.0])).point
         if shape > 0:

@@ -23,7 +23,7 @@ from calibrant.report.text import measurement_rows
 
 Texts: TypeAlias = Sequence[str]
 Places: TypeAlias = Collection[int]
-MAX_ROWS, MAX_CLAIMS = 20, 12
+MAX_ROWS, MAX_CLAIMS, MAX_SAME = 20, 12, 30
 POINTS, PLACES = 400, 60  # that are drawn, and that show values on hovering
 NO_PICTURE = "<p>For a picture: <code>pip install 'calibrant[plot]'</code></p>"
 
@@ -33,7 +33,10 @@ def record(value: Tabular) -> str:
     columns = value._columns()
     different = {name: column for name, column in columns.items() if any(cell != column[0] for cell in column[1:])}
     same = [(words.heading(n), _cell(n, column[0])) for n, column in columns.items() if n not in different]
-    shown = _table((type(value).__name__, ""), [pair for pair in same if pair[1] not in ("", words.MISSING)])
+    said = [pair for pair in same if pair[1] not in ("", words.MISSING)]
+    if len(said) > 2 * MAX_SAME:  # a map of many groups
+        said[MAX_SAME:-MAX_SAME] = [("…", f"{len(said) - 2 * MAX_SAME:,} more")]
+    shown = _table((type(value).__name__, ""), said)
     return _framed(shown + (_grid(different) if different else ""))
 
 
