@@ -56,7 +56,7 @@ TAKEN = {
     "labels": ({"gone": YES_NO, "p": SCORES}, "--confidence 0.9", "--y gone --pos-label Yes --p p"),
     "truth": ({"flag": EVENTS == 1, "p": SCORES}, "", "--y flag --p p"),
     "columns with another role": (
-        {"y": EVENTS, "p": SCORES, "sex": np.where(EVENTS, "f", "m"), "w": SCORES},
+        {"y": EVENTS, "p": SCORES, "sex": np.where(np.arange(len(EVENTS)) % 3, "f", "m"), "w": SCORES},
         "--by sex --weights w",
         "--y y --p p",
     ),
