@@ -145,7 +145,7 @@ def plan(*, quick: bool) -> list[Cell]:
 
 
 def measure(cell: Cell) -> Counts:
-    """Count the data sets of one cell of which it is asked whether neighbouring rows belong together."""
+    """Count in how many data sets of one cell the audit asks whether neighbouring rows belong together."""
     rng, asked = cell.rng(), 0
     for _ in range(cell.repeats):
         rows = read("audit", AUDITED, *DESIGNS[cell.design](rng, places(rng, cell.n, cell.truth)))
